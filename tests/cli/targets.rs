@@ -12,10 +12,21 @@ type Row = (&'static str, Option<i32>, &'static [&'static str]);
 
 /// What came out: the exit status, and everything that was printed, in one line.
 fn run(here: &Path, typed: &str) -> (Option<i32>, String) {
-    let (typed, input) = match (typed.split_once(" < "), typed.split_once(" | ")) {
+    let check = |typed: &str, input: Stdio| {
+        let output = Command::new(env!("CARGO_BIN_EXE_straddle"))
+            .arg("check")
+            .args(typed.split_whitespace())
+            .env("STRADDLE_HISTORY", "none")
+            .env("COLUMNS", "100")
+            .current_dir(here)
+            .stdin(input)
+            .output();
+        output.expect("straddle runs")
+    };
+    let output = match (typed.split_once(" < "), typed.split_once(" | ")) {
         (Some((typed, file)), _) => {
             let file = File::open(here.join(file)).expect("was made");
-            (typed, Stdio::from(file))
+            check(typed, Stdio::from(file))
         }
         (None, Some((typed, file))) => {
             let mut cat = Command::new("cat")
@@ -23,19 +34,14 @@ fn run(here: &Path, typed: &str) -> (Option<i32>, String) {
                 .stdout(Stdio::piped())
                 .spawn()
                 .expect("cat runs");
-            (typed, Stdio::from(cat.stdout.take().expect("piped")))
+            let pipe = cat.stdout.take().expect("piped");
+            let output = check(typed, Stdio::from(pipe));
+            // It may be told that nobody reads on.
+            let _ = cat.wait();
+            output
         }
-        (None, None) => (typed, Stdio::null()),
+        (None, None) => check(typed, Stdio::null()),
     };
-    let output = Command::new(env!("CARGO_BIN_EXE_straddle"))
-        .arg("check")
-        .args(typed.split_whitespace())
-        .env("STRADDLE_HISTORY", "none")
-        .env("COLUMNS", "100")
-        .current_dir(here)
-        .stdin(input)
-        .output()
-        .expect("straddle runs");
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8(said).expect("output is UTF-8");
     let flat = said.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -227,11 +227,11 @@ mod tests {
                 )
             })
             .collect();
-        checked.taken = Some(Taken {
+        checked.taken = Some(Box::new(Taken {
             kind: "capture",
             words: format!("a capture of host {name}"),
             instead: None,
-        });
+        }));
         Host::of(&checked).expect("a host")
     }
 

@@ -26,9 +26,9 @@ pub struct Checked {
     /// The bytes whose ways down are told.
     pub asked: Asked,
     /// What the target was taken for, where it could have been something else.
-    pub taken: Option<Taken>,
+    pub taken: Option<Box<Taken>>,
     /// Of a directory: its largest files.
-    pub files: Option<FilesBelow>,
+    pub files: Option<Box<FilesBelow>>,
 }
 
 /// A [`Checked`] target in JSON.
@@ -128,7 +128,7 @@ impl Checked {
         let (findings, folded) = fold(&self.findings);
         TargetDocument {
             target: &self.name,
-            taken_as: self.taken.as_ref(),
+            taken_as: self.taken.as_deref(),
             coverage: &self.coverage,
             counts: Counts::of(&self.findings),
             findings,
@@ -136,7 +136,7 @@ impl Checked {
             correlations,
             places: places(self),
             views: views(&self.stack),
-            files: self.files.as_ref(),
+            files: self.files.as_deref(),
             stack: &self.stack,
         }
     }

@@ -101,7 +101,7 @@ pub struct Digest {
     gap: Option<(Why, String)>,
     worst: Option<Worst>,
     rules: Vec<RuleCount>,
-    host: Option<Host>,
+    host: Option<Box<Host>>,
 }
 
 impl Digest {
@@ -137,7 +137,7 @@ impl Digest {
             gap,
             worst,
             rules,
-            host: Host::of(checked),
+            host: Host::of(checked).map(Box::new),
         }
     }
 
@@ -181,7 +181,7 @@ impl Fleet {
     /// Adds one target. Of two that cost the same, the first one stays ahead.
     pub fn add(&mut self, mut digest: Digest) {
         if let Some(host) = digest.host.take() {
-            self.kinds.add(host);
+            self.kinds.add(*host);
         }
         let summary = &mut self.summary;
         summary.targets += 1;

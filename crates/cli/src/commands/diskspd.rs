@@ -89,12 +89,12 @@ fn open(command: &Command, stop: &AtomicBool) -> anyhow::Result<Vec<Opened>> {
 
 /// Says what `-c` has to do with a file that is there and cannot be had.
 fn other_length(command: &Command, error: anyhow::Error) -> anyhow::Error {
-    let lengths = command.targets.iter().filter_map(|target| {
+    let mut lengths = command.targets.iter().filter_map(|target| {
         let found = data_length(std::path::Path::new(target))?;
         let wanted = command.create.filter(|wanted| *wanted != found)?;
         Some((target, found, wanted))
     });
-    match lengths.last() {
+    match lengths.next_back() {
         Some((target, found, wanted)) => anyhow::anyhow!(
             "{}; with -c diskspd makes a file of another length anew, and {target} has {found} instead of {wanted}: leave -c out to read it as it is",
             output::chain(&error)

@@ -52,7 +52,7 @@ pub fn report(checked: &Checked, next: Option<Next<'_>>) -> String {
     }
     let mut out = checked
         .taken
-        .as_ref()
+        .as_deref()
         .map_or_else(String::new, below::taken);
     out.push_str(&opening::opening(checked, next.map(|next| next.fix), &body));
     out.push_str(&body);

@@ -58,6 +58,8 @@ pub struct Capture {
     pub tools: Vec<&'static str>,
     /// What they say.
     pub inventory: Inventory,
+    /// The output of a tool seemed to begin somewhere, and said nothing.
+    begun: bool,
 }
 
 /// True for the beginning of a file (a few kilobytes are enough) that can be text.
@@ -166,7 +168,10 @@ pub fn machines(file: &str, bytes: &[u8], cut: bool, number: u32) -> Vec<Capture
     for (host, lines) in groups {
         let mut capture = one(TOOLS, file, &lines, number);
         if several && capture.tools.is_empty() {
-            let line = lines.iter().find(|line| has_figures(line.text));
+            let tells = |line: &&text::Line<'_>| {
+                has_figures(line.text) || capture.begun && !line.is_blank()
+            };
+            let line = lines.iter().find(tells);
             unread.extend(line.map(|line| not_recognised(file, host.as_deref(), line)));
         }
         if several {
@@ -235,6 +240,7 @@ fn one_of(
         inventory: Inventory::default(),
         focus: tool::Focus::default(),
         twins: twins::Twins::default(),
+        begun: false,
     };
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
     // `smartctl_-a_.dev.sda` has no ending.
@@ -254,6 +260,7 @@ fn one_of(
         file: file.to_owned(),
         machine: None,
         tools: tools.into_iter().map(|tool| tool.name).collect(),
+        begun: notes.begun,
         inventory: notes.inventory,
     }
 }

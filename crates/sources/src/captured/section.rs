@@ -165,6 +165,7 @@ impl Found {
                 notes.inventory.take_back(mark);
                 // It was looked at, at least: a table whose columns say nothing of places.
                 self.outputs += 1;
+                notes.begun = true;
             }
         }
         says
@@ -309,10 +310,9 @@ fn dispatch_json(
         for reader in tool.readers {
             if let Reader::Json { is, read } = reader
                 && is(&first)
+                && found.read(tool, notes, |notes| read(json, context, notes))
             {
-                if found.read(tool, notes, |notes| read(json, context, notes)) {
-                    return true;
-                }
+                return true;
             }
         }
     }

@@ -152,6 +152,8 @@ pub(crate) struct Notes<'f> {
     pub(crate) focus: Focus,
     /// Disks of several machines with one name.
     pub(crate) twins: Twins,
+    /// The output of a tool seemed to begin somewhere, and said nothing.
+    pub(crate) begun: bool,
 }
 
 /// What an interactive tool has selected, or what the last heading was about.

@@ -129,12 +129,12 @@ impl Checker {
             // A place is reported in full, however many files were looked at to know that it is one.
             Sight::Taken(stack, taken) if taken.kind == Kind::Place.name() => {
                 Outcome::Checked(Checked {
-                    taken: Some(taken),
+                    taken: Some(Box::new(taken)),
                     ..in_full(stack)
                 })
             }
             Sight::Taken(stack, taken) => Outcome::Checked(Checked {
-                taken: Some(taken),
+                taken: Some(Box::new(taken)),
                 ..checked(stack)
             }),
             Sight::Nothing | Sight::Machines(_) | Sight::Boxed => {

@@ -38,7 +38,7 @@ impl Checker {
                 };
                 let mut report = self.report(name, &directory.path, Ok(Sight::Taken(stack, taken)));
                 if let Ok(Outcome::Checked(checked)) = &mut report.outcome {
-                    checked.files = Some(files);
+                    checked.files = Some(Box::new(files));
                 }
                 report
             }

@@ -153,7 +153,7 @@ impl Checker {
             return Ok(Sight::Nothing);
         }
         if let Some(error) = forward.failure().filter(|_| !forward.is_damaged()) {
-            sources::left_out(&mut stack, &format!("{error}; to see the rest: {unpack}"));
+            sources::left_out(&mut stack, format!("{error}; to see the rest: {unpack}"));
         }
         Ok(Sight::Taken(stack, taken(Kind::Archive, words())))
     }

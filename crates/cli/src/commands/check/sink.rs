@@ -75,7 +75,7 @@ impl Next {
             .filter(|f| f.severity >= Severity::Warning);
         // What lies in an archive is unpacked before anything is done to it.
         let is_packed = |taken: &Taken| taken.kind == Kind::Archive.name();
-        let is_packed = checked.taken.as_ref().is_some_and(is_packed);
+        let is_packed = checked.taken.as_deref().is_some_and(is_packed);
         if is_packed || checked.coverage.why().is_some() || !dear.any(cures) {
             return None;
         }

@@ -393,6 +393,7 @@ mod tests {
             inventory: crate::inventory::Inventory::default(),
             focus: crate::captured::tool::Focus::default(),
             twins: crate::captured::twins::Twins::default(),
+            begun: false,
         };
         let rows = backup(&lines, &mut notes);
         assert!(notes.inventory.remarks.is_empty());
