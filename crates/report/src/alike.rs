@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::fmt::Write;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -51,8 +51,8 @@ pub struct AlikeFinding {
 /// What makes two hosts alike, and what is told of the first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Likeness {
-    /// Equal for hosts that are alike, and for no others.
-    key: String,
+    /// Equal for hosts that are alike. That two others have the same is as likely as a disk that reads back something else.
+    key: u128,
     /// What the first finding says.
     pub(crate) title: String,
 }
@@ -112,11 +112,7 @@ impl Host {
         models.sort_unstable();
         models.dedup();
         let unchecked = checked.coverage.why().map(|why| why.words());
-        let mut key = String::new();
-        for part in places.iter().chain(&models) {
-            let _ = writeln!(key, "{part}");
-        }
-        let _ = write!(key, "{unchecked:?}");
+        let key = key_of(places.iter().chain(&models).map(String::as_str), unchecked);
         let title = checked
             .findings
             .first()
@@ -134,6 +130,21 @@ impl Host {
             name,
         })
     }
+}
+
+/// What was found where, and on what, as a number: the words of a host with thousands of partitions are long, and there may be thousands of
+/// hosts.
+fn key_of<'p>(parts: impl Iterator<Item = &'p str> + Clone, unchecked: Option<&str>) -> u128 {
+    let half = |seed: u64| {
+        let mut hasher = DefaultHasher::new();
+        seed.hash(&mut hasher);
+        for part in parts.clone() {
+            part.hash(&mut hasher);
+        }
+        unchecked.hash(&mut hasher);
+        u128::from(hasher.finish())
+    };
+    half(0) << 64 | half(1)
 }
 
 /// What the host is called: in what it was taken for, where that says it, else as the target.
@@ -159,7 +170,7 @@ fn is_host(checked: &Checked) -> bool {
 /// The hosts of a fleet by kind. Its size does not grow with their number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Kinds {
-    kinds: BTreeMap<String, Alike>,
+    kinds: BTreeMap<u128, Alike>,
     pub(crate) hosts: usize,
     /// Hosts of kinds that were too many.
     pub(crate) others: usize,
@@ -169,7 +180,7 @@ impl Kinds {
     pub(crate) fn add(&mut self, host: Host) {
         self.hosts += 1;
         let is_full = self.kinds.len() >= MAX_KINDS;
-        match self.kinds.entry(host.kind.line.key.clone()) {
+        match self.kinds.entry(host.kind.line.key) {
             Entry::Occupied(mut of) => {
                 let of = of.get_mut();
                 of.hosts += 1;

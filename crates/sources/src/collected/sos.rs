@@ -96,9 +96,10 @@ fn reads(path: &str) -> Option<Reads> {
 
 /// The command that a file is named after. What was an underscore in it is a blank.
 pub(super) fn command_of(name: &str) -> String {
-    let words = name.split('_').filter(|word| !word.is_empty());
-    let words = words.map(|word| {
-        let is_path = [
+    let mut words: Vec<String> = Vec::new();
+    let mut is_path = false;
+    for word in name.split('_').filter(|word| !word.is_empty()) {
+        let begins = [
             "dev", "sys", "proc", "etc", "mnt", "var", "boot", "usr", "home",
         ]
         .iter()
@@ -106,13 +107,32 @@ pub(super) fn command_of(name: &str) -> String {
             word.strip_prefix('.')
                 .is_some_and(|rest| rest.starts_with(top))
         });
-        match is_path {
-            true => word.replace('.', "/"),
-            false => word.to_owned(),
+        let is_own = word.starts_with('-') || AFTER.contains(&word);
+        match words.last_mut() {
+            // The name of a volume may have underscores, and no word follows a device but these.
+            Some(path) if is_path && !begins && !is_own => {
+                path.push('_');
+                path.push_str(word);
+            }
+            // So may that of a program.
+            Some(program) if PREFIXES.contains(&program.as_str()) => {
+                program.push('_');
+                program.push_str(word);
+            }
+            _ => {
+                is_path = begins;
+                let path = || word.replace('.', "/");
+                words.push(if begins { path() } else { word.to_owned() });
+            }
         }
-    });
-    words.collect::<Vec<_>>().join(" ")
+    }
+    words.join(" ")
 }
+
+/// Words that stand behind a device in the commands that sos runs.
+const AFTER: [&str; 3] = ["unit", "s", "print"];
+/// What names of programs begin with that have an underscore.
+const PREFIXES: [&str; 2] = ["xfs", "sg"];
 
 /// `sosreport-db3-02512345-2026-11-28-abcdefg`, without what sos and whoever asked put around the name.
 fn host(top: &str) -> Option<&str> {
@@ -161,7 +181,11 @@ mod tests {
             ),
             ("lsblk_-f_-a_-l", "lsblk -f -a -l"),
             ("mdadm_-D_.dev.md0", "mdadm -D /dev/md0"),
-            ("xfs_info_.data", "xfs info .data"),
+            ("xfs_info_.data", "xfs_info .data"),
+            (
+                "dumpe2fs_-h_.dev.mapper.vg_data-lv_root",
+                "dumpe2fs -h /dev/mapper/vg_data-lv_root",
+            ),
         ] {
             assert_eq!(command_of(name), command);
         }
