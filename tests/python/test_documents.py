@@ -34,7 +34,7 @@ def test_several_targets_and_failures(image):
 
 
 def test_check_refuses_what_it_does_not_know(image):
-    with pytest.raises(ValueError, match="none of auto, image, file and text"):
+    with pytest.raises(ValueError, match="none of auto, image, file, text, capture, support, archive, place, collection"):
         straddle.check(image, take_as="disk")
     nothing = image.parent / "nothing.txt"
     nothing.write_text("nothing of any tool\n" * 9)

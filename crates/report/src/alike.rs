@@ -147,13 +147,10 @@ fn key_of<'p>(parts: impl Iterator<Item = &'p str> + Clone, unchecked: Option<&s
     half(0) << 64 | half(1)
 }
 
-/// What the host is called: in what it was taken for, where that says it, else as the target.
+/// What the host is called: as it was taken for, else as the target.
 fn host_name(checked: &Checked) -> String {
-    let words = checked.taken.as_ref().map(|taken| taken.words.as_str());
-    let named = words
-        .and_then(|words| words.split_once(" of host "))
-        .map(|(_, name)| name);
-    named.unwrap_or(&checked.name).to_owned()
+    let host = checked.taken.as_ref().and_then(|taken| taken.host.as_ref());
+    host.unwrap_or(&checked.name).clone()
 }
 
 /// True for a machine: captured, collected, or told of by text.
@@ -241,6 +238,7 @@ mod tests {
         checked.taken = Some(Box::new(Taken {
             kind: "capture",
             words: format!("a capture of host {name}"),
+            host: Some(name.to_owned()),
             instead: None,
         }));
         Host::of(&checked).expect("a host")

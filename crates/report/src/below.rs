@@ -12,6 +12,9 @@ pub struct Taken {
     pub kind: &'static str,
     /// The same in words.
     pub words: String,
+    /// The host that it is, where that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// What else it could have been, and how to get that.
     pub instead: Option<String>,
 }

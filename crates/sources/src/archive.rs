@@ -139,35 +139,37 @@ pub fn unpacked(head: &[u8], input: Box<dyn Read + Send>) -> Box<dyn Read + Send
 /// As [`members`].
 pub fn holds(input: impl Read) -> io::Result<Holds> {
     let mut archive = Archive::new(input.take(MAX_UNTIL_TOLD));
+    let mut has_sysfs = false;
+    let told = |has_sysfs| match has_sysfs {
+        true => Holds::Capture,
+        false => Holds::Files,
+    };
     for (number, entry) in archive.entries()?.enumerate().take(MAX_NAMES) {
         let entry = match entry {
             Ok(entry) => entry,
             // What is long has been looked at as far as it may; whoever goes through it says what is wrong with it.
-            Err(_) if number > 0 => return Ok(Holds::Files),
+            Err(_) if number > 0 => return Ok(told(has_sysfs)),
             Err(error) => return Err(damaged(number, &error)),
         };
         let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
         let Some(path) = clean_path(&path) else {
             continue;
         };
-        if is_of_a_capture(&path) {
+        // Nothing but a capture has that.
+        if path == OWN || path.starts_with(".straddle/") {
             return Ok(Holds::Capture);
         }
+        // Support tools copy parts of sysfs, too, and what tells that it was one of them may come behind these.
+        has_sysfs |= path.starts_with("sys/block/");
         if let Some((collector, top)) = collected::of_path(&path) {
             return Ok(Holds::Support(collector, top.to_owned()));
         }
     }
-    Ok(Holds::Files)
+    Ok(told(has_sysfs))
 }
 
 /// The directory of a capture that no other tree has: what the kernel answered.
 pub const OWN: &str = ".straddle";
-
-/// True for what only the tree of a host has, without a directory in front of it.
-#[must_use]
-pub fn is_of_a_capture(path: &str) -> bool {
-    path.starts_with("sys/block/") || path == OWN || path.starts_with(".straddle/")
-}
 
 #[cfg(test)]
 mod tests {
@@ -247,6 +249,11 @@ mod tests {
             ("sosreport-a-1/sos_commands/block/lsblk", b"x"),
         ]);
         assert_eq!(told(&sos), "sosreport in sosreport-a-1/");
+        let inside = tar_of(&[
+            ("sys/block/sda/queue/rotational", b"1"),
+            ("sos_commands/block/lsblk", b"x"),
+        ]);
+        assert_eq!(told(&inside), "sosreport in ");
         let suse = tar_of(&[("scc_a_261128_1015/basic-environment.txt", b"x")]);
         assert_eq!(told(&suse), "supportconfig in scc_a_261128_1015/");
         // A name that holds these words somewhere is no host.

@@ -82,6 +82,42 @@ fn images_captured_text_and_what_is_neither_go_through_one_door() {
     assert_eq!(found.len(), 3, "{names:?}");
 }
 
+/// Words that tools print stand in programs, workflows and letters, too.
+#[test]
+fn words_of_tools_without_a_value_are_no_output_of_theirs() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let others = [
+        (
+            "fields.py",
+            "class Field:\n    name = None\n    data = None\n    log = None\n",
+        ),
+        (
+            "release.yml",
+            "      - uses: actions/upload-artifact@v4\n        with:\n          name: wheels\n          path: dist/\n",
+        ),
+        ("todo.txt", "version: 2\nname: tasks\nstate: open\n"),
+    ];
+    for (name, text) in others {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("room");
+        let found = reports(&[path], Options::default()).1;
+        assert!(
+            matches!(found[0].outcome, Ok(Outcome::Unrecognised(Why::NoOutput))),
+            "{name}: {found:?}"
+        );
+    }
+    // The same words, as zdb prints them.
+    let path = folder.path().join("zdb.txt");
+    let zdb = "    version: 5000\n    name: 'tank'\n    pool_guid: 1234\n    vdev_tree:\n        type: 'disk'\n        id: 0\n        \
+               path: '/dev/sda1'\n        ashift: 9\n";
+    std::fs::write(&path, zdb).expect("room");
+    let found = reports(&[path], Options::default()).1;
+    assert!(
+        matches!(&found[0].outcome, Ok(Outcome::Checked(_))),
+        "{found:?}"
+    );
+}
+
 #[cfg(unix)]
 #[test]
 fn text_whose_name_is_no_utf_8_is_still_known_to_be_text() {

@@ -1,7 +1,7 @@
 mod sink;
 
 use std::io::IsTerminal;
-use straddle::check::{self, Check, Kind, Outcome, Report, Scope};
+use straddle::check::{self, Check, CheckError, Kind, Outcome, Report, Scope};
 use straddle::fix::Ask;
 use straddle::report::Asked;
 use straddle::rules::Options;
@@ -10,6 +10,7 @@ use straddle::stack::{Key, Stack};
 use super::kept::Keeper;
 use crate::args::{self, Form};
 use crate::exit::{CLEAN, FAILED, FOUND};
+use crate::output;
 use sink::{Mode, Next, Shape, Sink};
 
 pub(crate) fn run(args: &args::Check) -> anyhow::Result<u8> {
@@ -52,6 +53,14 @@ pub(crate) fn run(args: &args::Check) -> anyhow::Result<u8> {
             sink.close()?
         }
     };
+    if !args.quiet && !args.targets.is_empty() {
+        for place in check.not_entered() {
+            output::remark(&format!(
+                "{} is another filesystem and was not looked into; name it to check it",
+                place.display()
+            ));
+        }
+    }
     let code = match (totals.failed, totals.found) {
         (true, _) => FAILED,
         (false, true) => FOUND,
@@ -100,27 +109,40 @@ fn print_directory(
     next: Option<&Next>,
     is_kept: bool,
 ) -> anyhow::Result<sink::Totals> {
+    let open = |many| Sink::open(mode(args, many), many, args.fail_on, is_kept);
     let mut sink: Option<Sink> = None;
+    // What could not be listed comes first, and is a part of either.
+    let mut early = Vec::new();
     check.in_parallel(
         |report| {
             let many = !is_place(&report);
             let mode = mode(args, many);
             let next = next.filter(|_| !many);
-            (many, sink::rendered(mode, report, next, is_kept))
+            let is_unlisted = matches!(report.outcome, Err(CheckError::Unlisted(_)));
+            let piece = sink::rendered(mode, report, next, is_kept);
+            (many, is_unlisted, piece)
         },
-        |(many, piece)| {
-            let sink = match &mut sink {
-                Some(sink) => sink,
-                none => none.insert(Sink::open(mode(args, many), many, args.fail_on, is_kept)?),
-            };
-            sink.add(piece)
+        |(many, is_unlisted, piece)| match &mut sink {
+            Some(sink) => sink.add(piece),
+            None if is_unlisted => {
+                early.push(piece);
+                Ok(())
+            }
+            none => {
+                let sink = none.insert(open(many)?);
+                early
+                    .drain(..)
+                    .chain([piece])
+                    .try_for_each(|piece| sink.add(piece))
+            }
         },
         |_, _| (),
     )?;
-    let sink = match sink {
+    let mut sink = match sink {
         Some(sink) => sink,
-        None => Sink::open(mode(args, true), true, args.fail_on, is_kept)?,
+        None => open(true)?,
     };
+    early.into_iter().try_for_each(|piece| sink.add(piece))?;
     sink.close()
 }
 
@@ -132,6 +154,7 @@ fn is_place(report: &Report) -> bool {
             taken.is_some_and(|taken| taken.kind == Kind::Place.name())
         }
         Ok(Outcome::Unrecognised(_)) => false,
+        Err(CheckError::Unlisted(_)) => false,
         Err(_) => std::path::Path::new(&report.target).is_dir(),
     }
 }

@@ -57,11 +57,6 @@ pub(super) fn files(files: &FilesBelow, out: &mut String) {
             notes.push(format!("{}: {why}", file.path));
         }
     }
-    for mounted in &files.mounted {
-        notes.push(format!(
-            "{mounted} is another filesystem and was not looked into; name it to check it"
-        ));
-    }
     if files.unread > 0 {
         notes.push(format!("{} could not be looked at", files.unread));
     }

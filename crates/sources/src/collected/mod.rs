@@ -98,7 +98,7 @@ pub struct Collected {
     pub stack: Option<Stack>,
     /// What to collect for what is not known.
     pub wanting: Vec<&'static str>,
-    /// Files that were too many or too long together.
+    /// Files that could not be read, or were too many or too long together.
     pub left_out: usize,
 }
 
@@ -163,6 +163,11 @@ impl Gathering {
         if !capture.tools.is_empty() {
             self.captures.push(capture);
         }
+    }
+
+    /// Counts a file that could not be read.
+    pub fn miss(&mut self) {
+        self.left_out += 1;
     }
 
     /// What all of it says.

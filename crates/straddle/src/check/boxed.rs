@@ -3,7 +3,7 @@
 use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
-use super::Kind;
+use super::{CheckError, Kind};
 use crate::geometry::Bytes;
 use crate::io::{Packing, Part, ReadAt, Target};
 use crate::report::Taken;
@@ -69,15 +69,24 @@ fn strange(head: &[u8]) -> Option<Strange> {
 
 impl Boxed {
     /// A file that is open already.
-    pub(super) fn file(name: String, target: &Arc<Target>) -> Boxed {
-        let opened = Arc::clone(target);
+    pub(super) fn file(name: String, target: Target) -> Boxed {
+        let target = Arc::new(target);
+        let opened = Arc::clone(&target);
         let open: Open =
             Arc::new(move || Ok(Box::new(From::new(opened.clone() as Arc<dyn ReadAt>))));
         Boxed {
             name,
             open,
             size: Some(target.size()),
-            lies: Some(target.clone()),
+            lies: Some(target),
+        }
+    }
+
+    /// The error of something packed that could not be read.
+    pub(super) fn unreadable(&self, source: io::Error) -> CheckError {
+        CheckError::Unpacked {
+            name: self.name.clone(),
+            source,
         }
     }
 
@@ -134,19 +143,24 @@ pub(super) fn head(stream: &mut dyn Read) -> io::Result<Vec<u8>> {
 }
 
 /// What is told of a target that was taken for this.
-pub(super) fn taken(kind: Kind, words: String) -> Taken {
+pub(super) fn taken(kind: Kind, words: String, host: Option<&str>) -> Taken {
     Taken {
         kind: kind.name(),
         words,
+        host: host.map(str::to_owned),
         instead: Some("--as file looks at the file itself, on this machine".to_owned()),
     }
 }
 
-/// A capture does not say which host it is of, since names are nobody else's business; who made it called it something.
-pub(super) fn of_host(name: &str) -> String {
+/// That a target is a capture. It does not say of which host, since names are nobody else's business; who made it called it something.
+pub(super) fn capture(name: &str) -> Taken {
     match stem(name) {
-        "" | "standard input" => "a captured host".to_owned(),
-        stem => format!("a capture of host {stem}"),
+        "" | "standard input" => taken(Kind::Capture, "a captured host".to_owned(), None),
+        host => taken(
+            Kind::Capture,
+            format!("a capture of host {host}"),
+            Some(host),
+        ),
     }
 }
 

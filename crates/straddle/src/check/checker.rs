@@ -10,7 +10,7 @@ use super::sight::{Found, Sight, is_disk_image};
 use super::{CheckError, Kind, Outcome, Report, text};
 use crate::geometry::Bytes;
 use crate::io::{OpenError, ReadAt, Target, TargetKind, is_device, is_shared_with_nobody};
-use crate::report::{Asked, Checked};
+use crate::report::{Asked, Checked, Taken};
 use crate::rules::{Options, Why};
 use crate::sources::captured;
 use crate::sources::linux::Root;
@@ -103,41 +103,30 @@ impl Checker {
         let name = path.display().to_string();
         match found {
             Ok(Sight::Machines(captures)) => self.machines(captures).into_iter().for_each(each),
-            Ok(Sight::Boxed) => match Target::open(path) {
-                Ok(target) => self.unpack(Boxed::file(name, &Arc::new(target)), 0, each),
-                Err(error) => each(self.report(name, path, Err(error.into()))),
-            },
+            Ok(Sight::Boxed(target)) => self.unpack(Boxed::file(name, *target), 0, each),
             found => each(self.report(name, path, found)),
         }
     }
 
     /// What the rules say of what was found. A name that is no UTF-8 leads to nothing as text, hence the path.
     pub(super) fn report(&self, target: String, path: &Path, found: Found) -> Report {
-        let checked = |stack| {
-            let asked = self.asked.clone();
-            Checked::new(target.clone(), stack, &self.options, asked)
-        };
-        let in_full = |stack| {
+        let checked = |stack, taken: Option<Taken>| {
+            // A place is reported in full, however many files were looked at to know that it is one.
+            let is_place = |taken: &Taken| taken.kind == Kind::Place.name();
             let options = Options {
-                in_full: true,
+                in_full: self.options.in_full || taken.as_ref().is_some_and(is_place),
                 ..self.options.clone()
             };
-            Checked::new(target.clone(), stack, &options, self.asked.clone())
+            let checked = Checked::new(target.clone(), stack, &options, self.asked.clone());
+            Outcome::Checked(Checked {
+                taken: taken.map(Box::new),
+                ..checked
+            })
         };
         let outcome = found.map(|seen| match seen {
-            Sight::Stack(stack) => Outcome::Checked(checked(stack)),
-            // A place is reported in full, however many files were looked at to know that it is one.
-            Sight::Taken(stack, taken) if taken.kind == Kind::Place.name() => {
-                Outcome::Checked(Checked {
-                    taken: Some(Box::new(taken)),
-                    ..in_full(stack)
-                })
-            }
-            Sight::Taken(stack, taken) => Outcome::Checked(Checked {
-                taken: Some(Box::new(taken)),
-                ..checked(stack)
-            }),
-            Sight::Nothing | Sight::Machines(_) | Sight::Boxed => {
+            Sight::Stack(stack) => checked(stack, None),
+            Sight::Taken(stack, taken) => checked(stack, Some(taken)),
+            Sight::Nothing | Sight::Machines(_) | Sight::Boxed(_) => {
                 Outcome::Unrecognised(text::why(path))
             }
         });
@@ -181,12 +170,7 @@ impl Checker {
             others,
         } = text::sorted(paths);
         for server in servers {
-            let name = match (&server.name, server.captures.as_slice()) {
-                (None, _) => folder.display().to_string(),
-                (Some(_), [only]) => only.title(),
-                (Some(name), _) => format!("{} ({name})", folder.display()),
-            };
-            each(self.server(name, server));
+            each(self.server_in(&folder.display().to_string(), server));
         }
         for path in unknown {
             each(self.report(path.display().to_string(), &path, Ok(Sight::Nothing)));
@@ -232,7 +216,7 @@ impl Checker {
         let name = path.display().to_string();
         let host = Root::open(path).and_then(|root| sources::host(&root, &self.settings));
         let found = host
-            .map(|stack| Sight::Taken(stack, boxed::taken(Kind::Capture, boxed::of_host(&name))))
+            .map(|stack| Sight::Taken(stack, boxed::capture(&name)))
             .map_err(Into::into);
         self.report(name, path, found)
     }
@@ -301,10 +285,13 @@ impl Checker {
         {
             return self.on_host(path);
         }
-        if target.kind() == TargetKind::File
-            && let Some(found) = self.wrapped(path, &target, origin)
-        {
-            return found;
+        if target.kind() == TargetKind::File {
+            match self.wrapped(path, &target, origin) {
+                Some(Ok(Wrapped::Boxed)) => return Ok(Sight::Boxed(Box::new(target))),
+                Some(Ok(Wrapped::Strange)) => return Ok(Sight::Nothing),
+                Some(Err(error)) => return Err(error),
+                None => {}
+            }
         }
         let target = Arc::new(target);
         // A virtual disk that was named is in use here as a rule, so it is followed to the disks where the kernel knows
@@ -338,21 +325,26 @@ impl Checker {
         }
     }
 
-    /// What is packed, an archive, or the text form of a captured host.
-    fn wrapped(&self, path: &Path, target: &Target, origin: Origin) -> Option<Found> {
-        let head = target.head().ok()?;
-        if self.may_be(Kind::Capture) && Root::is_tree(head) {
-            return Some(Ok(Sight::Boxed));
-        }
+    /// Whether a file is packed, an archive, or the text form of a captured host; `None` when it is none of these.
+    fn wrapped(
+        &self,
+        path: &Path,
+        target: &Target,
+        origin: Origin,
+    ) -> Option<Result<Wrapped, CheckError>> {
         match self.take_as {
             None => {}
-            Some(Kind::Capture | Kind::Support | Kind::Archive) => return Some(Ok(Sight::Boxed)),
+            Some(Kind::Capture | Kind::Support | Kind::Archive) => return Some(Ok(Wrapped::Boxed)),
             Some(_) => return None,
         }
+        let head = target.head().ok()?;
+        if Root::is_tree(head) {
+            return Some(Ok(Wrapped::Boxed));
+        }
         match (wrapping(head)?, origin) {
-            (Wrapping::Read, _) => Some(Ok(Sight::Boxed)),
+            (Wrapping::Read, _) => Some(Ok(Wrapped::Boxed)),
             // Packages of languages and the like, of which directories are full.
-            (Wrapping::Strange(_), Origin::Listed) => Some(Ok(Sight::Nothing)),
+            (Wrapping::Strange(_), Origin::Listed) => Some(Ok(Wrapped::Strange)),
             (Wrapping::Strange(strange), Origin::Named) => Some(Err(CheckError::Strange {
                 name: path.to_owned(),
                 is: strange.name,
@@ -381,6 +373,14 @@ impl Checker {
         };
         Ok(sources::file(&self.root(), name, &settings)?)
     }
+}
+
+/// What is not looked at as it is.
+enum Wrapped {
+    /// It is looked into.
+    Boxed,
+    /// Only other programs look into it.
+    Strange,
 }
 
 /// True for a path with the letter of a drive, where that has no meaning.

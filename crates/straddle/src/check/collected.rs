@@ -1,7 +1,7 @@
 //! Hosts of which a support tool collected what their commands print.
 
 use std::fs;
-use std::io::Read;
+use std::io::{self, Read};
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::boxed::{self, Boxed};
 use super::checker::Checker;
 use super::sight::Sight;
 use super::{CheckError, Kind, Report};
-use crate::report::Taken;
+use crate::io::Target;
 use crate::sources;
 use crate::sources::archive::{self, Member};
 use crate::sources::captured;
@@ -39,10 +39,7 @@ impl Checker {
         top: &str,
         each: &mut dyn FnMut(Report),
     ) -> Result<(), CheckError> {
-        let unreadable = |source| CheckError::Unpacked {
-            name: boxed.name.clone(),
-            source,
-        };
+        let unreadable = |source| boxed.unreadable(source);
         let named = match top {
             "" => boxed::stem(&boxed.name),
             top => top,
@@ -72,17 +69,14 @@ impl Checker {
         }
         if found.left_out > 0 {
             let detail = format!(
-                "{} files of it were too many and were not read",
+                "{} files of it could not be read, or were too many",
                 found.left_out
             );
             sources::left_out(&mut stack, detail);
         }
         let host = found.host.unwrap_or_else(|| boxed::stem(&name).to_owned());
-        let taken = Taken {
-            kind: Kind::Support.name(),
-            words: format!("a {} of host {host}", found.collector),
-            instead: Some("--as file looks at the file itself, on this machine".to_owned()),
-        };
+        let words = format!("a {} of host {host}", found.collector);
+        let taken = boxed::taken(Kind::Support, words, Some(&host));
         let path = Path::new(&name).to_owned();
         self.report(name, &path, Ok(Sight::Taken(stack, taken)))
     }
@@ -112,10 +106,12 @@ fn take_in(directory: &Path, below: &str, gathering: &mut Gathering, depth: usiz
             take_in(&entry.path(), &format!("{path}/"), gathering, depth + 1);
         } else if kind.is_file() && gathering.wants(&path) {
             let mut bytes = Vec::new();
-            let read = crate::io::regular(&entry.path())
-                .and_then(|file| file.take(most()).read_to_end(&mut bytes));
-            if read.is_ok() {
-                gathering.add(&path, bytes);
+            // A link that has taken its place is not followed.
+            let opened = Target::open_listed(&entry.path()).map_err(io::Error::other);
+            let read = opened.and_then(|file| file.file().take(most()).read_to_end(&mut bytes));
+            match read {
+                Ok(_) => gathering.add(&path, bytes),
+                Err(_) => gathering.miss(),
             }
         }
     }

@@ -11,10 +11,6 @@ use crate::sources::collected::{self, Collector};
 #[derive(Clone, Debug)]
 pub(super) struct Directory {
     pub(super) path: PathBuf,
-    /// Files that were looked at in it.
-    pub(super) among: usize,
-    /// Other filesystems that are mounted in it. They are not gone into: that would be another place.
-    pub(super) mounted: Vec<PathBuf>,
 }
 
 /// The tree of one host.
@@ -52,8 +48,6 @@ impl Directory {
     pub(super) fn new(path: &Path) -> Directory {
         Directory {
             path: path.to_owned(),
-            among: 0,
-            mounted: Vec::new(),
         }
     }
 

@@ -54,6 +54,8 @@ pub(super) struct Plan {
     pub(super) directories: Vec<Directory>,
     /// What could not be listed.
     pub(super) unlisted: Vec<Unlisted>,
+    /// Other filesystems that are mounted in a directory. They are not gone into: that would be another place.
+    pub(super) not_entered: Vec<PathBuf>,
 }
 
 /// How a path came into the list.
@@ -139,7 +141,7 @@ impl Plan {
 
     /// What is to be done for a directory that was named.
     fn directory(&mut self, path: &Path, take_as: Option<Kind>, texts: bool) {
-        let mut directory = Directory::new(path);
+        let directory = Directory::new(path);
         match take_as {
             Some(Kind::Place | Kind::File) => return self.add(Job::Place(directory), None),
             Some(Kind::Capture) => return self.add(Job::Captured(path.to_owned()), None),
@@ -151,7 +153,6 @@ impl Plan {
         let mut walk = Walk {
             plan: self,
             mounted: directory.mounted_below(),
-            found: &mut directory,
             take_as,
             texts,
             of,
@@ -323,7 +324,6 @@ struct Walk<'p> {
     plan: &'p mut Plan,
     /// Where other filesystems are mounted in it.
     mounted: BTreeSet<PathBuf>,
-    found: &'p mut Directory,
     take_as: Option<Kind>,
     texts: bool,
     of: Option<usize>,
@@ -365,14 +365,13 @@ impl Walk<'_> {
             // Symbolic links are left alone: what they point to is listed where it is, or was not asked for.
             match entry.file_type() {
                 Ok(kind) if kind.is_dir() && self.mounted.contains(&entry.path()) => {
-                    self.found.mounted.push(entry.path());
+                    self.plan.not_entered.push(entry.path());
                 }
                 Ok(kind) if kind.is_dir() && depth < MAX_DEPTH => {
                     self.list(&entry.path(), depth + 1)
                 }
                 Ok(kind) if kind.is_file() => {
                     let path = entry.path();
-                    self.found.among += 1;
                     let job = match rest.next_if(|next| **next == path) {
                         None => Job::Path(path, Origin::Listed),
                         Some(first) if candidates.first() == Some(first) => {

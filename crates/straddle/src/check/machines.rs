@@ -22,7 +22,17 @@ impl Checker {
         self.report(name, &path, Ok(Sight::Stack(stack)))
     }
 
-    pub(super) fn server(&self, name: String, server: Server) -> Report {
+    /// A machine of which texts lie in `place`, a folder or an archive.
+    pub(super) fn server_in(&self, place: &str, server: Server) -> Report {
+        let name = match (&server.name, server.captures.as_slice()) {
+            (None, _) => place.to_owned(),
+            (Some(_), [only]) => only.title(),
+            (Some(name), _) => format!("{place} ({name})"),
+        };
+        self.server(name, server)
+    }
+
+    fn server(&self, name: String, server: Server) -> Report {
         let stack = captured::stack(server.captures, &self.settings);
         self.described(name, stack)
     }

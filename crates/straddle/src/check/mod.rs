@@ -158,9 +158,11 @@ impl Check {
     #[must_use]
     pub fn scope(&self) -> Scope {
         match self.plan.tasks.as_slice() {
-            _ if !self.plan.unlisted.is_empty() => Scope::Many,
-            [task] if matches!(task.job, Job::Folder(..)) => Scope::Folder,
+            [task] if matches!(task.job, Job::Folder(..)) && self.plan.unlisted.is_empty() => {
+                Scope::Folder
+            }
             _ if self.is_one_directory() => Scope::Directory,
+            _ if !self.plan.unlisted.is_empty() => Scope::Many,
             [_] => Scope::One,
             _ => Scope::Many,
         }
@@ -170,6 +172,12 @@ impl Check {
     fn is_one_directory(&self) -> bool {
         let is_of_it = |task: &Task| task.of.is_some();
         self.plan.directories.len() == 1 && self.plan.tasks.iter().all(is_of_it)
+    }
+
+    /// Filesystems that are mounted in the directories that were named, and that are not looked into.
+    #[must_use]
+    pub fn not_entered(&self) -> &[PathBuf] {
+        &self.plan.not_entered
     }
 
     /// Leaves out what findings only list, for those who count them.

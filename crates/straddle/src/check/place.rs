@@ -32,6 +32,7 @@ impl Checker {
                 let taken = Taken {
                     kind: Kind::Place.name(),
                     words,
+                    host: None,
                     instead: Some(
                         "no image, capture or host was found in it; --as collection lists what was looked at".to_owned(),
                     ),

@@ -1,6 +1,7 @@
 //! What looking at a file comes to.
 
 use super::CheckError;
+use crate::io::Target;
 use crate::report::Taken;
 use crate::sources::captured::Capture;
 use crate::stack::{Key, LayerKind, Stack};
@@ -19,7 +20,7 @@ pub(super) enum Sight {
     /// Text about several machines.
     Machines(Vec<Capture>),
     /// Something packed, or an archive: what is in it is looked at when it is its turn.
-    Boxed,
+    Boxed(Box<Target>),
 }
 
 impl Sight {
@@ -27,7 +28,7 @@ impl Sight {
     pub(super) fn stack(&self) -> Option<&Stack> {
         match self {
             Sight::Stack(stack) | Sight::Taken(stack, _) => Some(stack),
-            Sight::Nothing | Sight::Machines(_) | Sight::Boxed => None,
+            Sight::Nothing | Sight::Machines(_) | Sight::Boxed(_) => None,
         }
     }
 }

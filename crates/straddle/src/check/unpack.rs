@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::boxed::{Boxed, From, Open, Wrapping, head, of_host, taken, wrapping};
+use super::boxed::{Boxed, From, Open, Wrapping, capture, head, taken, wrapping};
 use super::checker::Checker;
 use super::sight::{Found, Sight, is_disk_image};
 use super::{CheckError, Kind, Report, text};
@@ -36,10 +36,7 @@ impl Checker {
         depth: usize,
         each: &mut dyn FnMut(Report),
     ) -> Result<(), CheckError> {
-        let unreadable = |source| CheckError::Unpacked {
-            name: boxed.name.clone(),
-            source,
-        };
+        let unreadable = |source| boxed.unreadable(source);
         if depth >= MAX_DEPTH {
             let error = io::Error::other("archives are packed into each other too deep");
             return Err(unreadable(error));
@@ -108,7 +105,7 @@ impl Checker {
         let forward = Arc::new(Forward::new(Box::new(move || open()), None));
         forward.set_size(length(&forward, boxed, packing));
         let unpack = format!("{} {}", Boxed::unpacked_with(packing), boxed.name);
-        let words = || format!("an image packed with {}", packing.name());
+        let words = format!("an image packed with {}", packing.name());
         let found = self.image_in(&boxed.name, forward.clone(), &unpack, words);
         let name = boxed.name.clone();
         let is_known = matches!(found, Ok(Sight::Taken(..)));
@@ -135,27 +132,28 @@ impl Checker {
             let ends = sources::claimed_end(&*forward).unwrap_or(Forward::FARTHEST);
             forward.set_size(ends.max(forward.reached()));
         }
-        self.image_in(&boxed.name, forward, "give the file itself", || {
-            "an image that came through a pipe".to_owned()
-        })
+        let words = "an image that came through a pipe".to_owned();
+        self.image_in(&boxed.name, forward, "give the file itself", words)
     }
 
     /// An image that is read from its beginning on.
-    fn image_in(
-        &self,
-        name: &str,
-        forward: Arc<Forward>,
-        unpack: &str,
-        words: impl Fn() -> String,
-    ) -> Found {
-        let mut stack = sources::bytes(name, forward.clone(), &self.settings)?;
-        if !is_disk_image(&stack) {
-            return Ok(Sight::Nothing);
+    fn image_in(&self, name: &str, forward: Arc<Forward>, unpack: &str, words: String) -> Found {
+        let mut found = self.image_at(name, forward.clone(), words)?;
+        if let (Sight::Taken(stack, _), Some(error), false) =
+            (&mut found, forward.failure(), forward.is_damaged())
+        {
+            sources::left_out(stack, format!("{error}; to see the rest: {unpack}"));
         }
-        if let Some(error) = forward.failure().filter(|_| !forward.is_damaged()) {
-            sources::left_out(&mut stack, format!("{error}; to see the rest: {unpack}"));
-        }
-        Ok(Sight::Taken(stack, taken(Kind::Archive, words())))
+        Ok(found)
+    }
+
+    /// An image that can be read at any place.
+    fn image_at(&self, name: &str, bytes: Arc<dyn ReadAt>, words: String) -> Found {
+        let stack = sources::bytes(name, bytes, &self.settings)?;
+        Ok(match is_disk_image(&stack) {
+            true => Sight::Taken(stack, taken(Kind::Archive, words, None)),
+            false => Sight::Nothing,
+        })
     }
 
     /// The members of a tar archive, or the host that it is.
@@ -165,10 +163,7 @@ impl Checker {
         depth: usize,
         each: &mut dyn FnMut(Report),
     ) -> Result<(), CheckError> {
-        let unreadable = |source| CheckError::Unpacked {
-            name: boxed.name.clone(),
-            source,
-        };
+        let unreadable = |source| boxed.unreadable(source);
         let stream = || (boxed.open)().map_err(unreadable);
         if self.is_taken_as(Kind::Capture) {
             return self.captured_host(&boxed.name, &mut stream()?, each);
@@ -208,7 +203,7 @@ impl Checker {
     ) -> Result<(), CheckError> {
         let root = Root::from_reader(name, stream)?;
         let stack = sources::host(&root, &self.settings)?;
-        let found = Ok(Sight::Taken(stack, taken(Kind::Capture, of_host(name))));
+        let found = Ok(Sight::Taken(stack, capture(name)));
         each(self.report(name.to_owned(), Path::new(name), found));
         Ok(())
     }
@@ -273,56 +268,32 @@ impl Checker {
         if captured::looks_like_text(&begins[..text::HEAD.min(begins.len())]) {
             return seen.text(name, begins, member.bytes);
         }
-        let found = match (boxed.member(&name, &member), &boxed.lies) {
-            (Some(inner), Some(_)) => self.image_in_place(&inner),
-            (Some(inner), None) => {
-                let open = inner.open;
-                let forward = Forward::new(Box::new(move || open()), Some(member.size));
-                let unpack = format!("tar xf {} {}", boxed.name, member.path);
-                self.image_in(&name, Arc::new(forward), &unpack, in_archive)
+        let words = "an image in an archive".to_owned();
+        let forward = match boxed.member(&name, &member) {
+            Some(Boxed {
+                lies: Some(bytes), ..
+            }) => {
+                return each(self.report(name.clone(), &path, self.image_at(&name, bytes, words)));
             }
-            (None, _) => {
-                let mut whole = begins.as_slice().chain(member.bytes);
-                let forward = Forward::filled(&mut whole, member.size);
-                let unpack = format!("tar xf {} {}", boxed.name, member.path);
-                self.image_in(&name, Arc::new(forward), &unpack, in_archive)
-            }
+            Some(Boxed { open, .. }) => Forward::new(Box::new(move || open()), Some(member.size)),
+            None => Forward::filled(&mut begins.as_slice().chain(member.bytes), member.size),
         };
+        let unpack = format!("tar xf {} {}", boxed.name, member.path);
+        let found = self.image_in(&name, Arc::new(forward), &unpack, words);
         each(self.report(name, &path, found));
-    }
-
-    /// An image that can be read at any place.
-    fn image_in_place(&self, inner: &Boxed) -> Found {
-        let Some(bytes) = &inner.lies else {
-            return Ok(Sight::Nothing);
-        };
-        let stack = sources::bytes(&inner.name, Arc::clone(bytes), &self.settings)?;
-        match is_disk_image(&stack) {
-            true => Ok(Sight::Taken(stack, taken(Kind::Archive, in_archive()))),
-            false => Ok(Sight::Nothing),
-        }
     }
 
     /// The texts of an archive, by the machine that they are about.
     fn texts_in(&self, boxed: &Boxed, seen: Seen, each: &mut dyn FnMut(Report)) {
         if !seen.captures.is_empty() {
             for server in captured::in_folder(seen.captures) {
-                let name = match (&server.name, server.captures.as_slice()) {
-                    (None, _) => boxed.name.clone(),
-                    (Some(_), [only]) => only.title(),
-                    (Some(name), _) => format!("{} ({name})", boxed.name),
-                };
-                each(self.server(name, server));
+                each(self.server_in(&boxed.name, server));
             }
         }
         for name in seen.unknown {
             each(self.unknown_text(name));
         }
     }
-}
-
-fn in_archive() -> String {
-    "an image in an archive".to_owned()
 }
 
 /// What an appliance has besides its disks: its description, checksums and their signature.

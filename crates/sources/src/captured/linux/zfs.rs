@@ -36,8 +36,10 @@ pub(crate) static TOOL: Tool = Tool {
                 Anchor::Loose("path: "),
             ],
             begins: |lines| {
-                let keys = ["name", "pool_guid", "txg", "vdev_tree", "children[0]"];
-                let is_key = |line: &Line<'_>| pair(line).is_some_and(|(k, _)| keys.contains(&k));
+                let keys = ["pool_guid", "txg", "vdev_tree", "children[0]"];
+                let is_key = |line: &Line<'_>| {
+                    pair(line).is_some_and(|(key, _)| keys.contains(&key)) || is_pool(line)
+                };
                 lines.iter().take(LOOK_AHEAD).any(is_key) || grepped(lines) || alone(&lines[0])
             },
             read: configuration,
@@ -88,6 +90,12 @@ struct Vdev<'t> {
 fn pair<'t>(line: &Line<'t>) -> Option<(&'t str, &'t str)> {
     let (key, value) = line.text.trim().split_once(':')?;
     Some((key.trim(), value.trim().trim_matches('\'')))
+}
+
+/// True for the name of a pool, which zdb puts between quotes: names and paths without them stand in every workflow.
+fn is_pool(line: &Line<'_>) -> bool {
+    let value = line.text.trim().strip_prefix("name: ");
+    value.is_some_and(|value| value.starts_with('\'') && value.ends_with('\''))
 }
 
 fn indent(line: &Line<'_>) -> usize {
