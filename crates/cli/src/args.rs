@@ -285,6 +285,11 @@ pub(crate) struct Capture {
     /// Include serial numbers
     #[arg(long)]
     pub(crate) with_serials: bool,
+
+    /// Include the tables and superblocks of the disks, with the labels and identifiers in them: `straddle fix` needs them to plan for
+    /// a captured host
+    #[arg(long)]
+    pub(crate) with_metadata: bool,
 }
 
 /// Accepts SQLIO's command line: same switches, same parameter file, same report.

@@ -16,7 +16,16 @@ fn main() -> Result<(), SourceError> {
     let settings = Settings::default();
     if tree {
         let files = args.get(1..).unwrap_or(&[]).to_vec();
-        print!("{}", capture_tree(&root, &CaptureOptions { files })?);
+        print!(
+            "{}",
+            capture_tree(
+                &root,
+                &CaptureOptions {
+                    files,
+                    ..CaptureOptions::default()
+                }
+            )?
+        );
         return Ok(());
     }
     let stack = match args.get(1) {

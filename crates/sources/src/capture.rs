@@ -8,13 +8,16 @@ use crate::linux::dm::maker;
 use crate::linux::entry::{Entry, Record, with_directories};
 use crate::linux::pseudonyms::Pseudonyms;
 use crate::linux::{Root, archive, tree};
-use crate::{Settings, SourceError};
+use crate::{Settings, SourceError, metadata};
 
 /// What a capture holds beyond the host itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CaptureOptions {
     /// Files whose extents are captured too, so that [`file`](crate::file) can be asked about them.
     pub files: Vec<String>,
+    /// Tables and superblocks of the devices: what a check reads of them, with the identifiers that are in them. A plan for the host
+    /// needs them.
+    pub metadata: bool,
 }
 
 /// What was written.
@@ -24,6 +27,8 @@ pub struct CaptureReport {
     pub files: usize,
     /// Number of identifiers that were replaced by pseudonyms.
     pub replaced: usize,
+    /// Number of devices of which tables and superblocks are in it.
+    pub devices: usize,
     /// Files asked for about which nothing is known, and why.
     pub unknown: Vec<(String, String)>,
 }
@@ -36,7 +41,8 @@ pub struct CaptureReport {
 /// them, and a WWID, a UUID, the name of an iSCSI or NVMe target, or a name that udev made of a serial number that appears
 /// anywhere else (in a device's name, a mount point) is replaced by a pseudonym.
 /// Mount points, paths of files behind loop devices, model names and logical volumes' names are kept: findings are
-/// about them. Bytes of the devices themselves are never captured.
+/// about them. Bytes of the devices themselves are captured where [`CaptureOptions::metadata`] asks for them: the blocks that a check
+/// reads, as they are.
 ///
 /// # Errors
 /// As [`host`](crate::host), and [`SourceError::Write`].
@@ -59,7 +65,7 @@ pub fn capture_tree(root: &Root, options: &CaptureOptions) -> Result<String, Sou
 }
 
 fn recorded(root: &Root, options: &CaptureOptions) -> Result<(Record, CaptureReport), SourceError> {
-    root.start_recording();
+    root.start_recording(options.metadata);
     let settings = Settings::default();
     let checked = crate::host(root, &settings);
     let mut unknown = Vec::new();
@@ -68,16 +74,21 @@ fn recorded(root: &Root, options: &CaptureOptions) -> Result<(Record, CaptureRep
             unknown.push((path.clone(), error.to_string()));
         }
     }
-    let record = root.stop_recording();
+    let (record, closed) = root.stop_recording();
+    let closed = closed.into_iter();
+    unknown.extend(closed.map(|(name, why)| (format!("what is on {name}"), why)));
     checked?;
     let (entries, replaced) = without_identifiers(record);
+    let devices = entries.keys().filter(|path| metadata::is_at(path)).count();
     let files = entries
         .values()
         .filter(|entry| matches!(entry, Entry::File(_)))
-        .count();
+        .count()
+        - devices;
     let report = CaptureReport {
         files,
         replaced,
+        devices,
         unknown,
     };
     Ok((with_directories(entries), report))
@@ -89,7 +100,7 @@ fn without_identifiers(record: Record) -> (Record, usize) {
     let mut record = record;
     for (path, entry) in &mut record {
         let Entry::File(bytes) = entry else { continue };
-        if is_of_windows(path) {
+        if is_kept(path) {
             continue;
         }
         let text = String::from_utf8_lossy(bytes).into_owned();
@@ -103,7 +114,7 @@ fn without_identifiers(record: Record) -> (Record, usize) {
         let entry = match entry {
             Entry::Directory => Entry::Directory,
             Entry::Link(target) => Entry::Link(names.replace(&target)),
-            Entry::File(bytes) if is_of_windows(&path) => Entry::File(bytes),
+            Entry::File(bytes) if is_kept(&path) => Entry::File(bytes),
             Entry::File(bytes) => {
                 Entry::File(names.replace(&String::from_utf8_lossy(&bytes)).into_bytes())
             }
@@ -113,7 +124,8 @@ fn without_identifiers(record: Record) -> (Record, usize) {
     (out, names.count())
 }
 
-/// What Windows answered is kept as it is: serial numbers are taken out of it before it is recorded.
-fn is_of_windows(path: &str) -> bool {
-    path.starts_with(crate::windows::FOLDER.trim_start_matches('/'))
+/// What Windows answered is kept as it is: serial numbers are taken out of it before it is recorded. So are bytes of devices, which were
+/// asked for.
+fn is_kept(path: &str) -> bool {
+    metadata::is_at(path) || path.starts_with(crate::windows::FOLDER.trim_start_matches('/'))
 }

@@ -10,6 +10,7 @@ use straddle_probe::volume::Member;
 use straddle_stack::{Key, Layer, LayerId, LayerKind, Stack};
 
 use crate::guest::{Contents, Ground, Guests};
+use crate::metadata::Device;
 use crate::{Settings, SourceError};
 
 /// Most layers of a machine.
@@ -75,9 +76,8 @@ pub(crate) fn look_into_file(
 }
 
 /// Puts what is on a device on its layer. `None` where that is a virtual disk.
-pub(crate) fn inspect(known: &mut impl Known, id: LayerId, target: Target) -> Option<Read> {
-    let target = Arc::new(target);
-    let bytes: Arc<dyn ReadAt> = target.clone();
+pub(crate) fn inspect(known: &mut impl Known, id: LayerId, device: Device) -> Option<Read> {
+    let Device { bytes, file } = device;
     let reader = Reader::new(&*bytes);
     // A virtual disk on a bare volume: the system knows nothing of what is in it.
     if known.stack().above(id).next().is_none() && matches!(recognise(&reader, &bytes), Ok(Some(_)))
@@ -85,7 +85,7 @@ pub(crate) fn inspect(known: &mut impl Known, id: LayerId, target: Target) -> Op
         let contents = Contents {
             layer: id,
             bytes: Arc::clone(&bytes),
-            file: Some(target),
+            file,
         };
         // Only a file that was asked for can be missing.
         let _ = Guests::new(known, None).look_into(&contents);

@@ -16,6 +16,7 @@ mod host;
 mod image;
 pub mod inventory;
 pub mod linux;
+mod metadata;
 mod overrides;
 mod pages;
 mod part;

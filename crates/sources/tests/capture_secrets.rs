@@ -303,3 +303,33 @@ fn identifiers_in_names_and_mount_points_are_replaced() {
     let layers = stack.layers().iter().filter(|layer| layer.name == "xfs");
     assert_eq!(layers.count(), identifiers.len());
 }
+
+/// Bytes of devices go on to another capture only where they are asked for.
+#[test]
+fn bytes_of_devices_are_in_a_capture_only_where_they_are_asked_for() {
+    let text = "sys/block/sda/size = 1\n.straddle/metadata/sda = size 512\\n0 zeros 512\n";
+    let root = Root::from_tree("host", text).expect("a tree");
+    let of = |metadata| {
+        let options = CaptureOptions {
+            metadata,
+            ..CaptureOptions::default()
+        };
+        capture_tree(&root, &options).expect("a host")
+    };
+    assert!(!of(false).contains("metadata"), "{}", of(false));
+    assert!(of(true).contains(".straddle/metadata/sda = size 512\\n0 zeros 512"));
+    let damaged = text.replace("zeros 512", "zeros 513");
+    let root = Root::from_tree("host", &damaged).expect("a tree");
+    let stack = host(&root, &Settings::default()).expect("a host");
+    let said: Vec<&str> = stack.layers()[0]
+        .anomalies
+        .iter()
+        .map(|anomaly| anomaly.detail.as_str())
+        .collect();
+    assert_eq!(
+        said,
+        [
+            ".straddle/metadata/sda: line 2 overlaps the one before it, is empty, or lies beyond the end of the device"
+        ]
+    );
+}

@@ -435,7 +435,13 @@ fn all_trees() -> BTreeMap<String, CaptureOptions> {
                 _ => &[],
             };
             let files = files.iter().map(|f| (*f).to_owned()).collect();
-            found.insert(name.to_owned(), CaptureOptions { files });
+            found.insert(
+                name.to_owned(),
+                CaptureOptions {
+                    files,
+                    ..CaptureOptions::default()
+                },
+            );
         }
     }
     assert!(found.len() >= 17, "{} trees", found.len());

@@ -27,8 +27,12 @@ pub(crate) fn run(args: &Capture) -> anyhow::Result<u8> {
         };
         files.push(name.to_owned());
     }
+    let wanted = CaptureOptions {
+        files,
+        metadata: args.with_metadata,
+    };
     if args.output.as_os_str() == "-" {
-        return to_standard_output(&root, args, files);
+        return to_standard_output(&root, args, &wanted);
     }
     // Never over something that is already there: a capture may be the only one of its host.
     let mut options = OpenOptions::new();
@@ -40,7 +44,7 @@ pub(crate) fn run(args: &Capture) -> anyhow::Result<u8> {
         .open(&args.output)
         .with_context(|| format!("cannot create {}", args.output.display()))?;
     let mut out = BufWriter::new(file);
-    let report = match sources::capture(&root, &CaptureOptions { files }, &mut out) {
+    let report = match sources::capture(&root, &wanted, &mut out) {
         Ok(report) => report,
         Err(error) => {
             // An archive cut short would only mislead.
@@ -49,15 +53,10 @@ pub(crate) fn run(args: &Capture) -> anyhow::Result<u8> {
         }
     };
     out.flush()?;
-    let identities = match (args.with_serials, report.replaced) {
-        (true, _) => "serial numbers included".to_owned(),
-        (false, 0) => "no serial numbers".to_owned(),
-        (false, n) => format!("no serial numbers, {n} identifiers replaced"),
-    };
     output::remark(&format!(
-        "wrote {} ({} files of this host, {identities})",
+        "wrote {} ({})",
         args.output.display(),
-        report.files
+        what_is_in_it(&report, args)
     ));
     output::remark(&format!(
         "read it elsewhere with: straddle check {}",
@@ -67,7 +66,7 @@ pub(crate) fn run(args: &Capture) -> anyhow::Result<u8> {
 }
 
 /// The archive for whoever reads the pipe. It is made in memory first, so that one cut short is never written.
-fn to_standard_output(root: &Root, args: &Capture, files: Vec<String>) -> anyhow::Result<u8> {
+fn to_standard_output(root: &Root, args: &Capture, options: &CaptureOptions) -> anyhow::Result<u8> {
     let mut out = io::stdout().lock();
     if out.is_terminal() {
         bail!(
@@ -75,19 +74,26 @@ fn to_standard_output(root: &Root, args: &Capture, files: Vec<String>) -> anyhow
         );
     }
     let mut archive = Vec::new();
-    let report = sources::capture(root, &CaptureOptions { files }, &mut archive)?;
+    let report = sources::capture(root, options, &mut archive)?;
     out.write_all(&archive)?;
     out.flush()?;
-    output::remark(&format!(
-        "wrote {} files of this host{}",
-        report.files,
-        if args.with_serials {
-            ", serial numbers included"
-        } else {
-            ""
-        }
-    ));
+    output::remark(&format!("wrote {}", what_is_in_it(&report, args)));
     Ok(about_files(&report))
+}
+
+fn what_is_in_it(report: &CaptureReport, args: &Capture) -> String {
+    let files = format!("{} files of this host", report.files);
+    let identities = match (args.with_serials, report.replaced) {
+        (true, _) => "serial numbers included".to_owned(),
+        (false, 0) => "no serial numbers".to_owned(),
+        (false, n) => format!("no serial numbers, {n} identifiers replaced"),
+    };
+    let metadata = match (args.with_metadata, report.devices) {
+        (false, _) => String::new(),
+        (true, 1) => ", tables and superblocks of 1 device".to_owned(),
+        (true, n) => format!(", tables and superblocks of {n} devices"),
+    };
+    format!("{files}, {identities}{metadata}")
 }
 
 /// Says which files are not in it.

@@ -5,6 +5,7 @@ use clap::Parser;
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use straddle::check::{Kind, Known};
 use straddle::fix::change::Change;
 use straddle::fix::script::{self, Job};
 use straddle::fix::{self, Ask, Before, Plan};
@@ -12,8 +13,8 @@ use straddle::geometry::Bytes;
 use straddle::io::{ReadAt, Target};
 use straddle::predict::outline::Outline;
 use straddle::report::fix as forms;
-use straddle::rules::Options;
-use straddle::stack::{LayerId, LayerKind, Stack};
+use straddle::rules::{Options, RepairKind, Rule, by_code};
+use straddle::stack::{Key, LayerId, LayerKind, Stack};
 use straddle::workload::offset::Offset;
 
 use super::kept::Keeper;
@@ -34,16 +35,16 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
         && std::fs::metadata(target).is_ok_and(|found| found.is_file() && found.len() == 0)
     {
         let name = target.display().to_string();
-        return verify(args, &name, &Stack::new(), &Options::default(), plan);
+        return verify(args, &gone(name), &Options::default(), plan);
     }
     let overrides = args.geometry.overrides();
     let mut stacks = changeable(&args.targets, overrides, args.geometry.follow_outside)?;
-    let (name, mut stack) = match (stacks.pop(), stacks.as_slice()) {
+    let mut known = match (stacks.pop(), stacks.as_slice()) {
         (Some(only), []) => only,
         (None, _) => match (&args.verify, args.targets.as_slice()) {
             (Some(plan), [target]) => {
                 let name = target.display().to_string();
-                return verify(args, &name, &Stack::new(), &Options::default(), plan);
+                return verify(args, &gone(name), &Options::default(), plan);
             }
             _ => bail!("nothing was recognised in the targets; run `straddle check` for details"),
         },
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
             let names: Vec<&str> = others
                 .iter()
                 .chain([&last])
-                .map(|(n, _)| n.as_str())
+                .map(|one| one.name.as_str())
                 .collect();
             bail!(
                 "a plan covers one target, and {} were found: {}; name one of them",
@@ -65,11 +66,13 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
         ..Options::default()
     };
     if let Some(profile) = &args.profile {
-        settle(&mut stack, profile)?;
+        settle(&mut known.stack, profile)?;
     }
     if let Some(path) = &args.verify {
-        return verify(args, &name, &stack, &options, path);
+        return verify(args, &known, &options, path);
     }
+    let elsewhere = known.is_elsewhere();
+    let Known { name, stack, taken } = known;
     let mut ask = Ask {
         options,
         rate: args.move_rate.map(rate),
@@ -89,13 +92,30 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
         simulate(&mut ask, args, profile, &name, &stack, &plan)?;
         plan = fix::plan(&stack, &ask);
     }
+    if taken == Some(Kind::Capture) && plan.is_empty() && is_without_tables(&stack) {
+        let by_partitions = |rule: &Rule| rule.repair.kinds().contains(&RepairKind::Partitions);
+        let mut left = plan.left.iter();
+        if left.any(|left| by_code(left.finding.code).is_some_and(by_partitions)) {
+            bail!(
+                "{name} has findings, and no tables and superblocks of its disks, so that nothing can be planned for it: take it again as root with `straddle capture --with-metadata`"
+            );
+        }
+    }
     let typed = typed(args);
+    let again = match taken {
+        // The script runs where the archive is not.
+        Some(Kind::Capture) => "straddle capture --with-metadata -o after.tgz && straddle fix after.tgz --verify plan.json".to_owned(),
+        _ => join("straddle fix", &typed, "--verify plan.json"),
+    };
     let job = Job {
         plan: &plan,
         stack: &stack,
         target: &name,
-        typed: &typed,
-        paths: path_of,
+        again: &again,
+        paths: match elsewhere {
+            true => path_there,
+            false => path_of,
+        },
     };
     if let Some(tool) = args.script {
         output::script(&script::write(&job, tool)?)?;
@@ -106,6 +126,7 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
         let realign = realign(args, &name, &stack, &plan);
         let ways = forms::text::Ways {
             typed: &typed,
+            again: &again,
             realign: realign.as_deref(),
             tools: &tools,
         };
@@ -116,7 +137,12 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
         }
     }
     let mut survival = std::mem::take(&mut plan.survival);
-    survival.sample(&stack, &plan.after, &plan.steps, &mut reader(&stack));
+    survival.sample(
+        &stack,
+        &plan.after,
+        &plan.steps,
+        &mut reader(&stack, elsewhere),
+    );
     plan.survival = survival;
     let document = json(&forms::Document::new(&name, &stack, &plan))?;
     if format(args) == FixFormat::Json {
@@ -251,13 +277,8 @@ fn json(document: &impl serde::Serialize) -> anyhow::Result<String> {
 }
 
 /// What became of a plan that was carried out.
-fn verify(
-    args: &Fix,
-    name: &str,
-    stack: &Stack,
-    options: &Options,
-    path: &Path,
-) -> anyhow::Result<u8> {
+fn verify(args: &Fix, known: &Known, options: &Options, path: &Path) -> anyhow::Result<u8> {
+    let (name, stack) = (&known.name, &known.stack);
     let shown = path.display();
     let mut bytes = Vec::new();
     // A pipe would be waited for, and whoever writes to it let through: looked at before it is opened.
@@ -289,7 +310,12 @@ fn verify(
     before
         .check(forms::SCHEMA)
         .with_context(|| format!("{shown} cannot be verified"))?;
-    let verification = fix::verify(&before, stack, options, &mut reader(stack));
+    let verification = fix::verify(
+        &before,
+        stack,
+        options,
+        &mut reader(stack, known.is_elsewhere()),
+    );
     let text = match format(args) {
         FixFormat::Text => forms::text::verification(name, &verification, output::width()),
         FixFormat::Json => json(&forms::VerifiedDocument::new(name, &verification))?,
@@ -298,10 +324,39 @@ fn verify(
     Ok(if verification.is_kept() { CLEAN } else { FOUND })
 }
 
-/// Reads bytes of layers through the files and devices that they lie on; each is opened once.
-pub(super) fn reader(stack: &Stack) -> impl FnMut(LayerId, Bytes, &mut [u8]) -> bool {
+/// What is left of a target in which nothing is found.
+fn gone(name: String) -> Known {
+    Known {
+        name,
+        stack: Stack::new(),
+        taken: None,
+    }
+}
+
+/// Whether partitions are known and none of the tables that they are in.
+fn is_without_tables(stack: &Stack) -> bool {
+    let mut layers = stack.layers().iter();
+    layers.all(|layer| layer.attribute(Key::PartitionTable).is_none())
+}
+
+/// Words with one blank between them.
+fn join(begin: &str, typed: &str, end: &str) -> String {
+    let words = [begin, typed, end];
+    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
+    words.join(" ")
+}
+
+/// Reads bytes of layers through the files and devices that they lie on; each is opened once. Of a machine `elsewhere` nothing is read: what
+/// has the same name here is something else.
+pub(super) fn reader(
+    stack: &Stack,
+    elsewhere: bool,
+) -> impl FnMut(LayerId, Bytes, &mut [u8]) -> bool {
     let mut opened: BTreeMap<LayerId, Option<Target>> = BTreeMap::new();
     move |layer, offset, bytes| {
+        if elsewhere {
+            return false;
+        }
         let last = u64::try_from(bytes.len())
             .ok()
             .and_then(|len| len.checked_sub(1));
@@ -359,8 +414,23 @@ fn path_of(stack: &Stack, layer: LayerId) -> Option<PathBuf> {
     }
     let name = &layer.name;
     let path = Path::new(name);
-    if path.exists() || name.contains('/') {
+    if path.exists() {
         return Some(path.to_owned());
+    }
+    named(name)
+}
+
+/// The same on another machine, where a name of this one's files says nothing.
+fn path_there(stack: &Stack, layer: LayerId) -> Option<PathBuf> {
+    let layer = stack.layer(layer);
+    let is_container = layer.kind == LayerKind::Container;
+    (!is_container).then(|| named(&layer.name)).flatten()
+}
+
+/// A path, or the name of a device.
+fn named(name: &str) -> Option<PathBuf> {
+    if name.contains('/') {
+        return Some(PathBuf::from(name));
     }
     let device = Path::new("/dev").join(name);
     let is_word = name

@@ -27,7 +27,6 @@ use anyhow::bail;
 use std::path::PathBuf;
 use straddle::check::{CheckError, Kind, Known};
 use straddle::sources::Overrides;
-use straddle::stack::Stack;
 
 /// The stacks of targets, as `check` takes them.
 fn stacks(
@@ -48,7 +47,7 @@ fn changeable(
     targets: &[PathBuf],
     overrides: Overrides,
     follow_outside: bool,
-) -> anyhow::Result<Vec<(String, Stack)>> {
+) -> anyhow::Result<Vec<Known>> {
     let known = stacks(targets, overrides, follow_outside)?;
     if let Some(packed) = known.iter().find(|one| one.taken == Some(Kind::Archive)) {
         bail!(
@@ -56,5 +55,5 @@ fn changeable(
             packed.name
         );
     }
-    Ok(known.into_iter().map(|one| (one.name, one.stack)).collect())
+    Ok(known)
 }

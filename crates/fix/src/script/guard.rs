@@ -107,6 +107,9 @@ impl Guard {
             }
         }
         marks.truncate(6);
+        if disk.is_none() {
+            marks.extend(held(stack, layer, &marks));
+        }
         Guard {
             size: here.size.as_ref().map(|size| size.value),
             marks,
@@ -149,6 +152,37 @@ impl Guard {
         guard
     }
 }
+
+/// Identifiers of what the partitions of `layer` hold: one disk has the table of another where both were made from one image.
+fn held(stack: &Stack, layer: LayerId, known: &[Mark]) -> Vec<Mark> {
+    let here = stack.layer(layer);
+    let is_partition = |id: &LayerId| stack.layer(*id).kind == LayerKind::Partition;
+    let partitions = stack.above(layer).filter(is_partition);
+    let mut marks: Vec<Mark> = Vec::new();
+    for id in partitions.flat_map(|id| stack.above(id)) {
+        let held = stack.layer(id);
+        if held.kind != LayerKind::Filesystem || held.below.len() != 1 {
+            continue;
+        }
+        let mut identifiers = held.attributes.iter();
+        let identifier = identifiers.find(|a| matches!(a.key, Key::VolumeId | Key::Uuid));
+        let Some(Source::Image(image)) = identifier.map(|a| &a.value.source) else {
+            continue;
+        };
+        let (bytes, at) = (image.field().to_vec(), place(here, image.offset()));
+        if let (Some(at), Some(attribute), false) = (at, identifier, bytes.is_empty()) {
+            let is_new = known.iter().chain(&marks).all(|other| other.at != at);
+            if is_new && marks.len() < MOST_HELD {
+                let what = attribute.key.name();
+                marks.push(Mark { what, at, bytes });
+            }
+        }
+    }
+    marks
+}
+
+/// Most partitions of which what they hold is asked for.
+const MOST_HELD: usize = 8;
 
 /// Where a byte that was read at `offset` of the device lies in `layer`: a partition has places of its own.
 fn place(layer: &Layer, offset: Bytes) -> Option<Bytes> {

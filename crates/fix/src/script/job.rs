@@ -21,8 +21,8 @@ pub struct Job<'a> {
     pub stack: &'a Stack,
     /// What the plan is called by: the target, as it was named.
     pub target: &'a str,
-    /// The words behind `straddle fix` that the plan was made by.
-    pub typed: &'a str,
+    /// The command that says afterwards what became of the plan.
+    pub again: &'a str,
     /// Where the layer at the bottom can be opened, by its name there: the path of an image or of a device.
     pub paths: fn(&Stack, LayerId) -> Option<PathBuf>,
 }

@@ -106,10 +106,7 @@ pub(super) fn script(order: &Order<'_>, step: Carry) -> Result<String, Refusal> 
         true => {
             "done; whether it helped: straddle fix --verify plan.json, with the new file".to_owned()
         }
-        false => format!(
-            "done; whether it helped: straddle fix {} --verify plan.json",
-            job.typed
-        ),
+        false => format!("done; whether it helped: {}", job.again),
     };
     line(&mut out, &format!("say {}", quoted(Path::new(&said))?));
     Ok(out)

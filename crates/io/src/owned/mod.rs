@@ -378,7 +378,7 @@ pub fn scratch(path: &Path) -> io::Result<Option<File>> {
 #[cfg(unix)]
 fn hold(file: &File) -> io::Result<()> {
     use std::fs::TryLockError;
-    match file.try_lock() {
+    match patiently(|| file.try_lock()) {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(io::ErrorKind::WouldBlock.into()),
         // A filesystem without locks.
@@ -389,9 +389,24 @@ fn hold(file: &File) -> io::Result<()> {
 #[cfg(unix)]
 fn is_locked(file: &File) -> bool {
     matches!(
-        file.try_lock_shared(),
+        patiently(|| file.try_lock_shared()),
         Err(std::fs::TryLockError::WouldBlock)
     )
+}
+
+/// Asks for a lock again for a moment: a program that another thread has just started keeps what was open, locks and all, until it begins.
+#[cfg(unix)]
+fn patiently(
+    lock: impl Fn() -> Result<(), std::fs::TryLockError>,
+) -> Result<(), std::fs::TryLockError> {
+    for pause in [1, 4, 15, 30, 50] {
+        match lock() {
+            Err(std::fs::TryLockError::WouldBlock) => {}
+            other => return other,
+        }
+        std::thread::sleep(std::time::Duration::from_millis(pause));
+    }
+    lock()
 }
 
 /// On Windows the handle itself denies what has to be denied.

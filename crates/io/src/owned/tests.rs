@@ -468,3 +468,27 @@ mod on_windows {
         );
     }
 }
+
+/// What a program that is being started holds for a moment is no run at work; what is held on and on is.
+#[cfg(unix)]
+#[test]
+fn a_lock_that_goes_within_a_moment_is_nobodys() {
+    use std::cell::Cell;
+    use std::fs::TryLockError;
+
+    let asked = Cell::new(0);
+    let held_for = |times: u32| {
+        asked.set(0);
+        super::patiently(|| {
+            asked.set(asked.get() + 1);
+            match asked.get() > times {
+                true => Ok(()),
+                false => Err(TryLockError::WouldBlock),
+            }
+        })
+    };
+    assert!(held_for(3).is_ok());
+    assert_eq!(asked.get(), 4);
+    assert!(matches!(held_for(1000), Err(TryLockError::WouldBlock)));
+    assert_eq!(asked.get(), 6, "not without end");
+}

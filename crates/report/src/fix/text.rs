@@ -20,6 +20,8 @@ pub(crate) const MIN_WIDTH: usize = 60;
 pub struct Ways<'a> {
     /// What was typed behind `straddle fix`.
     pub typed: &'a str,
+    /// The command that says afterwards what became of the plan.
+    pub again: &'a str,
     /// The command that moves the partitions, where that is a part of it.
     pub realign: Option<&'a str>,
     /// Those that a script can be written for.
@@ -313,7 +315,10 @@ fn next(plan: &Plan, ways: Ways<'_>, width: usize, out: &mut String) {
         return;
     };
     heading(out, width, "Next", "");
-    let typed = terminal(ways.typed);
+    let typed = match ways.typed {
+        "" => String::new(),
+        typed => format!(" {}", terminal(typed)),
+    };
     if let Some(realign) = ways.realign {
         let _ = writeln!(out, "  {:14}  {}", "move it here", terminal(realign));
     }
@@ -321,16 +326,13 @@ fn next(plan: &Plan, ways: Ways<'_>, width: usize, out: &mut String) {
     let lines = [
         (
             "keep the plan",
-            format!("straddle fix {typed} --json > plan.json"),
+            format!("straddle fix{typed} --json > plan.json"),
         ),
         (
             "write a script",
-            format!("straddle fix {typed} --script {} > {script}", first.name),
+            format!("straddle fix{typed} --script {} > {script}", first.name),
         ),
-        (
-            "afterwards",
-            format!("straddle fix {typed} --verify plan.json"),
-        ),
+        ("afterwards", terminal(ways.again).into_owned()),
     ];
     for (what, line) in lines {
         let _ = writeln!(out, "  {what:14}  {line}");

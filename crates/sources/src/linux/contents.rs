@@ -7,6 +7,7 @@ use straddle_stack::{Anomaly, AnomalyKind, Layer, LayerId, Stack};
 
 use super::answer::Question;
 use super::host::Host;
+use super::root::NoDevice;
 use crate::contents::{Known, assemble, inspect, look_into_file};
 use crate::guest::Ground;
 use crate::pages::remembered;
@@ -43,9 +44,9 @@ impl Known for Host<'_> {
 impl Host<'_> {
     /// Reads what lies on every device of the live host that may be opened.
     ///
-    /// A captured host has no contents: then filesystems are known by their mounts alone.
+    /// A captured host has that only where it was asked for: else filesystems are known by their mounts alone.
     pub(super) fn add_contents(&mut self) {
-        if !self.root.is_live() {
+        if !self.root.has_devices() {
             return;
         }
         // Only devices whose contents are not seen through a partition's disk.
@@ -58,9 +59,14 @@ impl Host<'_> {
         let mut left = Vec::new();
         for (name, id) in names {
             let path = format!("/dev/{}", name.replace('!', "/"));
-            match Target::open(Path::new(&path)) {
-                Ok(target) => left.extend(inspect(self, id, target)),
-                Err(error) => not_opened(self.stack.layer_mut(id), &error),
+            match self.root.device(&name, Path::new(&path)) {
+                Ok(Some(device)) => left.extend(inspect(self, id, device)),
+                Ok(None) => {}
+                Err(NoDevice::Os(error)) => not_opened(self.stack.layer_mut(id), &error),
+                Err(NoDevice::Damaged(why)) => {
+                    let damaged = Anomaly::new(AnomalyKind::Unreadable, why);
+                    self.stack.layer_mut(id).anomalies.push(damaged);
+                }
             }
         }
         assemble(self, left);
@@ -168,7 +174,11 @@ sys/block/sda/sda1/size = 20000
         host.build_all();
         let disk = host.built("sda").expect("built");
         let image = disk_with_table();
-        inspect(&mut host, disk, Target::open(image.path()).expect("opens"));
+        inspect(
+            &mut host,
+            disk,
+            Target::open(image.path()).expect("opens").into(),
+        );
         let stack = host.into_stack();
         let names: Vec<&str> = stack.layers().iter().map(|l| l.name.as_str()).collect();
         assert_eq!(names, ["sda", "sda1", "partition 2"]);
@@ -195,7 +205,11 @@ sys/block/md0/md/dev-sda/offset = 0
         host.build_all();
         let disk = host.built("sda").expect("built");
         let image = disk_with_table();
-        inspect(&mut host, disk, Target::open(image.path()).expect("opens"));
+        inspect(
+            &mut host,
+            disk,
+            Target::open(image.path()).expect("opens").into(),
+        );
         let stack = host.into_stack();
         let names: Vec<&str> = stack.layers().iter().map(|l| l.name.as_str()).collect();
         assert_eq!(names, ["sda", "md0"]);
@@ -224,7 +238,11 @@ sys/block/md0/md/dev-sda/offset = 0
         host.build_all();
         let disk = host.built("sda").expect("built");
         let image = backing_device();
-        let found = inspect(&mut host, disk, Target::open(image.path()).expect("opens"));
+        let found = inspect(
+            &mut host,
+            disk,
+            Target::open(image.path()).expect("opens").into(),
+        );
         assemble(&mut host, found.into_iter().collect());
         let stack = host.into_stack();
         let names = stack.layers().iter().map(|layer| layer.name.clone());

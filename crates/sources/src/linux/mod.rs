@@ -23,6 +23,7 @@ mod swaps;
 pub(crate) mod tree;
 pub(crate) mod words;
 
+pub(crate) use root::NoDevice;
 pub use root::Root;
 
 use straddle_stack::Stack;

@@ -2,13 +2,15 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use straddle_io::Target;
+use std::sync::Arc;
+use straddle_io::{OpenError, Target};
 
 use super::allowed::allowed;
 use super::answer::{NoAnswer, Question, REFUSED};
 use super::entry::{Entry, Record};
 use super::{archive, tree};
 use crate::SourceError;
+use crate::metadata::{self, Device, Pieces, Recorder};
 
 /// Longest file that is looked at; `mountinfo` of a machine with thousands of containers is about 1 MiB.
 const MAX_BYTES: usize = 4 << 20;
@@ -32,6 +34,20 @@ pub struct Root {
     serials: bool,
     known: RefCell<HashMap<String, Option<Node>>>,
     record: RefCell<Option<Record>>,
+    /// The devices that were opened since what is read of them is recorded.
+    recorders: RefCell<Option<Recorders>>,
+}
+
+/// By name: what has been read of a device, or why it was not opened.
+type Recorders = Vec<(String, Result<Arc<Recorder>, String>)>;
+
+/// A device that cannot be read.
+#[derive(Debug)]
+pub(crate) enum NoDevice {
+    /// On this machine.
+    Os(OpenError),
+    /// What the capture has of it is damaged.
+    Damaged(String),
 }
 
 #[derive(Debug)]
@@ -154,6 +170,7 @@ impl Root {
             serials: false,
             known: RefCell::default(),
             record: RefCell::default(),
+            recorders: RefCell::default(),
         }
     }
 
@@ -188,18 +205,77 @@ impl Root {
         self.serials
     }
 
-    /// Reads everything from now on into a record.
-    pub(crate) fn start_recording(&self) {
+    /// Reads everything from now on into a record; what is read of devices too, where `metadata` says so.
+    pub(crate) fn start_recording(&self, metadata: bool) {
         self.known.borrow_mut().clear();
         *self.record.borrow_mut() = Some(Record::new());
+        *self.recorders.borrow_mut() = metadata.then(Vec::new);
     }
 
     pub(crate) fn is_recording(&self) -> bool {
         self.record.borrow().is_some()
     }
 
-    pub(crate) fn stop_recording(&self) -> Record {
-        self.record.borrow_mut().take().unwrap_or_default()
+    /// What was read; and the devices that were not opened, with the reason.
+    pub(crate) fn stop_recording(&self) -> (Record, Vec<(String, String)>) {
+        let mut record = self.record.borrow_mut().take().unwrap_or_default();
+        let mut closed = Vec::new();
+        let recorders = self.recorders.borrow_mut().take();
+        if recorders.is_none() {
+            record.retain(|path, _| path != metadata::FOLDER && !metadata::is_at(path));
+        }
+        for (name, recorder) in recorders.into_iter().flatten() {
+            match recorder {
+                Ok(recorder) => {
+                    let text = recorder.text().into_bytes();
+                    record.insert(metadata::path(&name), Entry::File(text));
+                }
+                Err(why) => closed.push((name, why)),
+            }
+        }
+        (record, closed)
+    }
+
+    /// The bytes of a device, which this machine has at `at`. `None` in a captured host that has none of it.
+    ///
+    /// # Errors
+    /// [`NoDevice`].
+    pub(crate) fn device(&self, name: &str, at: &Path) -> Result<Option<Device>, NoDevice> {
+        if !self.is_live() {
+            let place = metadata::path(name);
+            let Some(bytes) = self.whole(&place, metadata::LONGEST) else {
+                return Ok(None);
+            };
+            let pieces = Pieces::parse(&String::from_utf8_lossy(&bytes))
+                .map_err(|why| NoDevice::Damaged(format!("{place}: {why}")))?;
+            return Ok(Some(Device {
+                bytes: Arc::new(pieces),
+                file: None,
+            }));
+        }
+        let target = Target::open(at);
+        let mut recorders = self.recorders.borrow_mut();
+        let Some(recorders) = recorders.as_mut() else {
+            return target.map(Device::from).map(Some).map_err(NoDevice::Os);
+        };
+        let target = match target {
+            Ok(target) => Arc::new(target),
+            Err(error) => {
+                recorders.push((name.to_owned(), Err(error.to_string())));
+                return Err(NoDevice::Os(error));
+            }
+        };
+        let recorder = Arc::new(Recorder::new(target.clone()));
+        recorders.push((name.to_owned(), Ok(recorder.clone())));
+        Ok(Some(Device {
+            bytes: recorder,
+            file: Some(target),
+        }))
+    }
+
+    /// Whether anything of devices is there to be read.
+    pub(crate) fn has_devices(&self) -> bool {
+        self.is_live() || self.has_directory(metadata::FOLDER)
     }
 
     /// The text of a file without the white space around it; `None` when it is missing, empty or not a file.
@@ -484,7 +560,7 @@ mod tests {
     #[test]
     fn what_was_read_is_recorded_and_nothing_else() {
         let root = root("a -> d\nd/e = 1\nd/secret = 2\nd/sub/x = 3\n");
-        root.start_recording();
+        root.start_recording(false);
         assert_eq!(root.text("/a/e").as_deref(), Some("1"));
         root.names("/d", |name| name == "sub");
         let record = root.stop_recording();
@@ -497,6 +573,6 @@ mod tests {
             .into_iter()
             .map(|(path, entry)| (path.to_owned(), entry))
             .collect();
-        assert_eq!(record, want);
+        assert_eq!(record.0, want);
     }
 }

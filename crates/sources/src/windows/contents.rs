@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use straddle_geometry::Bytes;
-use straddle_io::{OpenError, ReadAt, Target, is_shared_with_nobody};
+use straddle_io::{OpenError, Target, is_shared_with_nobody};
 use straddle_probe::volume::Member;
 use straddle_stack::{Anomaly, AnomalyKind, Fact, Key, Layer, LayerId, LayerKind, Stack, Trust};
 
@@ -13,7 +13,8 @@ use super::machine::{self, Mounted};
 use super::question::{Ask, NoAnswer, Of};
 use crate::contents::{Known, Read, assemble, assemble_all, inspect, look_into_file};
 use crate::guest::Ground;
-use crate::linux::Root;
+use crate::linux::{NoDevice, Root};
+use crate::metadata::Device;
 use crate::pages::remembered;
 use crate::{Settings, SourceError};
 
@@ -40,7 +41,7 @@ impl Known for Machine<'_> {
 }
 
 /// Puts what is read from the disks beside what the system says of them. `disks` are their numbers.
-pub(super) fn add(stack: &mut Stack, disks: &[u32], volumes: &[Mounted]) {
+pub(super) fn add(root: &Root, stack: &mut Stack, disks: &[u32], volumes: &[Mounted]) {
     let mut machine = Machine { stack };
     let mut left: Vec<Read> = Vec::new();
     for number in disks {
@@ -48,10 +49,11 @@ pub(super) fn add(stack: &mut Stack, disks: &[u32], volumes: &[Mounted]) {
             continue;
         };
         let path = format!(r"\\.\PhysicalDrive{number}");
-        match Target::open(Path::new(&path)) {
-            Ok(target) => {
+        match root.device(&format!("PhysicalDrive{number}"), Path::new(&path)) {
+            Ok(None) => {}
+            Ok(Some(device)) => {
                 let told = partitions(machine.stack, id);
-                let Some(read) = look_into(&mut machine, id, target) else {
+                let Some(read) = look_into(&mut machine, id, device) else {
                     continue;
                 };
                 if read.has_table {
@@ -64,7 +66,7 @@ pub(super) fn add(stack: &mut Stack, disks: &[u32], volumes: &[Mounted]) {
                 }
                 left.push(read);
             }
-            Err(error) => not_opened(machine.stack.layer_mut(id), &error),
+            Err(error) => not_read(machine.stack.layer_mut(id), error),
         }
     }
     // What is in a volume is read from its disks, where these are known.
@@ -74,11 +76,16 @@ pub(super) fn add(stack: &mut Stack, disks: &[u32], volumes: &[Mounted]) {
         let Some(id) = found.filter(on_nothing) else {
             continue;
         };
-        match Target::open(Path::new(&device(mounted))) {
-            Ok(target) => {
-                left.extend(look_into(&mut machine, id, target));
+        let name = mounted
+            .path
+            .trim_matches(|c: char| !c.is_alphanumeric() && c != '}');
+        let name = name.replace(['\\', '/'], "!");
+        match root.device(&name, Path::new(&device(mounted))) {
+            Ok(None) => {}
+            Ok(Some(device)) => {
+                left.extend(look_into(&mut machine, id, device));
             }
-            Err(error) => not_opened(machine.stack.layer_mut(id), &error),
+            Err(error) => not_read(machine.stack.layer_mut(id), error),
         }
     }
     // Windows tells of the volumes of dynamic disks where they lie, and the databases how.
@@ -146,15 +153,16 @@ fn device(mounted: &Mounted) -> String {
 }
 
 /// Puts what is on a device on its layer. What it tells goes before what was assumed.
-fn look_into(machine: &mut Machine<'_>, id: LayerId, target: Target) -> Option<Read> {
+fn look_into(machine: &mut Machine<'_>, id: LayerId, device: Device) -> Option<Read> {
+    let size = device.bytes.size();
     let layer = machine.stack.layer_mut(id);
     layer.grids.retain(|grid| grid.grid.trust != Trust::Assumed);
-    if layer.size.is_none() && target.size() > Bytes::ZERO {
+    if layer.size.is_none() && size > Bytes::ZERO {
         // The system does not tell, and whoever opens it finds out.
-        let text = format!("{} bytes", target.size().get());
-        layer.size = Some(Fact::answered(target.size(), "CreateFile", text));
+        let text = format!("{} bytes", size.get());
+        layer.size = Some(Fact::answered(size, "CreateFile", text));
     }
-    let read = inspect(machine, id, target);
+    let read = inspect(machine, id, device);
     crate::sectors::assume_sectors(machine.stack, id);
     read
 }
@@ -193,6 +201,16 @@ fn compare(stack: &mut Stack, disk: LayerId, told: &[LayerId], in_table: &[Layer
         .into_iter()
         .map(|detail| Anomaly::new(AnomalyKind::CopiesDiffer, detail));
     stack.layer_mut(disk).anomalies.extend(all);
+}
+
+fn not_read(layer: &mut Layer, error: NoDevice) {
+    match error {
+        NoDevice::Os(error) => not_opened(layer, &error),
+        NoDevice::Damaged(why) => {
+            let damaged = Anomaly::new(AnomalyKind::Unreadable, why);
+            layer.anomalies.push(damaged);
+        }
+    }
 }
 
 fn not_opened(layer: &mut Layer, error: &OpenError) {

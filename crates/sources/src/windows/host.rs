@@ -32,9 +32,10 @@ pub(super) fn stack(
     let mut all = inventory(machine, &disks, root.name())?;
     more(machine, &mut all)?;
     let mut stack = all.stack(&settings.overrides);
-    // A captured host has no contents.
-    if root.is_live() {
-        contents::add(&mut stack, &disks, &machine.volumes().unwrap_or_default());
+    // A captured host has contents only where they were asked for.
+    if root.has_devices() {
+        let volumes = machine.volumes().unwrap_or_default();
+        contents::add(root, &mut stack, &disks, &volumes);
     }
     Ok(stack)
 }

@@ -28,7 +28,7 @@ use crate::report::Asked;
 use crate::rules;
 use crate::sources::linux::Root;
 use crate::sources::{Outside, Overrides, Settings};
-use crate::stack::{LayerKind, Stack};
+use crate::stack::{Layer, LayerKind, Source, Stack};
 use checker::Checker;
 use jobs::{Job, Plan, Task, Unlisted};
 use undecided::Undecided;
@@ -289,6 +289,24 @@ pub struct Known {
     pub stack: Stack,
     /// What it was taken for, where it could have been something else.
     pub taken: Option<Kind>,
+}
+
+impl Known {
+    /// Whether it is about another machine, so far as anybody knows: nothing that its layers are called by may be opened on this one.
+    #[must_use]
+    pub fn is_elsewhere(&self) -> bool {
+        let is_printed = |source: &Source| matches!(source, Source::Captured { .. });
+        let is_told = |layer: &Layer| {
+            let attributes = layer.attributes.iter().map(|a| &a.value.source);
+            let grids = layer.grids.iter().map(|grid| &grid.grid.source);
+            let size = layer.size.iter().map(|size| &size.source);
+            let placement = layer.placement.iter().map(|placement| &placement.source);
+            let mut sources = attributes.chain(grids).chain(size).chain(placement);
+            sources.any(is_printed)
+        };
+        matches!(self.taken, Some(Kind::Capture | Kind::Support))
+            || self.stack.layers().iter().any(|layer| is_told(layer))
+    }
 }
 
 /// The stacks of `targets`, for verbs that go on from there. Files in which nothing is recognised have none.

@@ -48,7 +48,7 @@ pub(super) fn is_still_so(path: &Path, seen: &Seen) -> anyhow::Result<()> {
              give the same options (--stripe-unit, --physical-sector, …) as then"
         );
     }
-    let mut read = reader(&seen.stack);
+    let mut read = reader(&seen.stack, false);
     for sample in kept["survival"]["samples"].as_array().into_iter().flatten() {
         let layer = sample["layer"]
             .as_u64()

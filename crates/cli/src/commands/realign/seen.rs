@@ -138,7 +138,12 @@ pub(super) fn stack_of(args: &Realign, path: &Path) -> anyhow::Result<(String, S
     let overrides = args.geometry.overrides();
     let mut stacks = changeable(targets, overrides, args.geometry.follow_outside)?;
     match (stacks.pop(), stacks.as_slice()) {
-        (Some(only), []) => Ok(only),
+        (Some(only), []) if only.is_elsewhere() => bail!(
+            "{name} tells of a machine, and its disks are not here; `straddle fix {} --script sfdisk` writes a script to be run there",
+            super::super::typed::word(&only.name),
+            name = only.name
+        ),
+        (Some(only), []) => Ok((only.name, only.stack)),
         (None, _) => bail!(
             "nothing was recognised in {}: expected a disk image or a block device with a partition table; `straddle check` says more",
             path.display()

@@ -52,7 +52,7 @@ fn begins(lines: &[Line<'_>]) -> bool {
         return next(3).any(|line| geometry(line).is_some());
     }
     // `get` prints no kind of table.
-    geometry(&lines[0]).is_some() && next(1).all(|line| entry(line).is_some() || is_cut(line))
+    is_a_disks(&lines[0]) && next(1).all(|line| entry(line).is_some() || is_cut(line))
 }
 
 fn named(text: &str) -> Option<&str> {
@@ -78,6 +78,34 @@ fn geometry(line: &Line<'_>) -> Option<u64> {
         && (none || (1..=255).contains(&heads?) && (1..=63).contains(&track?));
     plausible.then_some(sectors)?
 }
+
+/// Whether a geometry that nothing announces is one: with the heads and sectors of a track that BIOSes make up, or as many cylinders as fit in the
+/// sectors. Any table of small numbers has rows of four.
+fn is_a_disks(line: &Line<'_>) -> bool {
+    let numbers: Vec<u64> = line
+        .text
+        .split_whitespace()
+        .filter_map(number::whole)
+        .collect();
+    let [cylinders, heads, track, sectors] = numbers[..] else {
+        return false;
+    };
+    let is_usual = USUAL.contains(&(heads, track));
+    let held = cylinders.saturating_mul(heads).saturating_mul(track);
+    let fits = held <= sectors && sectors - held < heads.saturating_mul(track) && sectors >= 2048;
+    geometry(line).is_some() && (is_usual || fits)
+}
+
+/// Heads and sectors of a track.
+const USUAL: [(u64, u64); 7] = [
+    (255, 63),
+    (240, 63),
+    (128, 63),
+    (64, 63),
+    (16, 63),
+    (128, 32),
+    (64, 32),
+];
 
 struct Entry<'t> {
     number: u64,
@@ -304,6 +332,28 @@ mod tests {
         assert!(!is_cut(&line("end of file")));
         let path = "partedUtil getptbl /dev/disks/naa.6000";
         assert_eq!(named(path), Some("naa.6000"));
+    }
+
+    #[test]
+    fn rows_of_small_numbers_are_no_table() {
+        let of = |text: &str| {
+            let lines: Vec<Line<'_>> = (1..)
+                .zip(text.lines())
+                .map(|(number, text)| Line { number, text })
+                .collect();
+            begins(&lines)
+        };
+        assert!(of("71380 255 63 1146734896\n1 2048 1146719699 0 0"));
+        assert!(of("1024 64 32 2097152\n1 128 2097151 251 0"));
+        assert!(
+            of("1023 100 50 5118000\n1 128 2097151 251 0"),
+            "as many cylinders as fit"
+        );
+        assert!(!of("1023 100 50 5110000\n1 128 2097151 251 0"));
+        assert!(!of("1  2  5  8\n2  3  6  9"));
+        assert!(!of("0  1   4   7  10\n1  2   8  10 -6"));
+        assert!(!of("15 90 14 2\n16 20 12"));
+        assert!(of("gpt\n15 90 14 2\n1 2 5 8 9"), "where the kind is said");
     }
 
     #[test]

@@ -50,7 +50,9 @@ fn named(text: &str) -> Option<(u64, u64)> {
     // `Name=Disk #0, …` and `Name : Disk #0, …` are other shapes of WMI's.
     let label = text.split(['=', ':']).next()?;
     let shaped = label.len() == text.len() || text[label.len()..].starts_with("= \"");
-    if !shaped || !text.ends_with(|c: char| c.is_ascii_digit()) {
+    // A line of a program has signs that no name of a partition has, in any language.
+    let is_sign = |c: char| !c.is_alphanumeric() && !" \u{a0}#.,、，°º№-_:=\"".contains(c);
+    if !shaped || !text.ends_with(|c: char| c.is_ascii_digit()) || text.contains(is_sign) {
         return None;
     }
     let (before, partition) = text.split_once([',', '、', '，'])?;
@@ -259,6 +261,10 @@ mod tests {
             "Name : Disk #0, Partition #1",
             "Disk #0, Partition #0  32256",
             "#1",
+            // Lines of programs.
+            "MVC $rem, 0(R2 if rem > 1",
+            "LMG -8(R1), R2",
+            "add r1, r2 // 3, 4",
         ] {
             assert_eq!(named(text), None, "{text}");
         }
