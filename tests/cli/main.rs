@@ -39,6 +39,7 @@ mod predict;
 mod predict_parts;
 mod readme;
 mod realign;
+mod recognition;
 mod rules;
 mod scale;
 mod serve;

@@ -42,6 +42,7 @@ cargo xtask TASK
   bench realign [ROUNDS [MIB]]
                        measure the in-place move of an image beside an unsafe copy and sfdisk, and archive it
   bench history        measure the list of a hundred thousand runs beside Python's sqlite3, and archive the figures
+  bench hosts          measure ten thousand captured hosts, and archives of a support tool, beside unpacking them, and archive the figures
   bench report         measure the report of a fleet of a hundred thousand, and how a browser opens it, and archive the figures
   bench trace [N]      read a trace of N million requests (50) beside Polars, DuckDB and a loop that checks nothing, and archive the figures
   bench studies        simulate every published experiment, archive what came out, and write docs/studies.md from it
@@ -95,6 +96,7 @@ fn task(args: &[&str]) -> Result<()> {
         ["bench", "against", other] => bench::check(Some(other)),
         ["bench", "tables"] => bench::tables(),
         ["bench", "captures"] => bench::captures(),
+        ["bench", "hosts"] => bench::hosts(),
         ["bench", "evidence"] => bench::evidence(256).map(drop),
         ["bench", "evidence", mib] => bench::evidence(mib.parse()?).map(drop),
         ["bench", "engines"] => bench::engines(9, 1000),

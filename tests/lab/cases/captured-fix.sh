@@ -53,6 +53,10 @@ same "samples that the plan for a capture takes" 0 "$(jq ".survival.samples | le
 for tool in sfdisk mdadm; do straddle fix --only partitions,array --script $tool /tmp/host.tgz > /tmp/$tool.sh; done
 grep -h 'whether it helped' /tmp/sfdisk.sh
 cd /tmp
+fdisk -l "$a" > /tmp/mbr.txt
+sfdisk -J "$b" > /tmp/gpt.txt
+for table in mbr gpt; do straddle fix --only partitions --script sfdisk /tmp/$table.txt > /tmp/$table.sh; done
+for table in mbr gpt; do quiet sh /tmp/$table.sh; done
 
 # refused WHAT TOOL: by the script, and not a byte is another afterwards.
 refused() {
@@ -69,11 +73,16 @@ refused() {
 echo "== another machine"
 quiet sfdisk -q --no-reread --no-tell-kernel --disk-id "$a" 0x2cd
 refused "another table" sfdisk
+refused "another table than was printed" mbr
 quiet sfdisk -q --no-reread --no-tell-kernel --disk-id "$a" 0x1ab
 was=$(blkid -p -s UUID -o value "${b}1")
 quiet tune2fs -U random "${b}1"
 refused "another filesystem in the same table" sfdisk
 quiet tune2fs -U "$was" "${b}1"
+table=$(sfdisk --disk-id "$b")
+quiet sfdisk -q --no-reread --no-tell-kernel --disk-id "$b" 11111111-2222-3333-4444-555555555555
+refused "another GPT than was printed" gpt
+quiet sfdisk -q --no-reread --no-tell-kernel --disk-id "$b" "$table"
 uuid=$(mdadm --detail --export /dev/md0 | sed -n 's/^MD_UUID=//p')
 quiet mdadm --stop /dev/md0
 quiet mdadm --assemble --run --update=uuid --uuid=11111111:22222222:33333333:44444444 /dev/md0 "${DISKS[@]:2:3}"

@@ -136,6 +136,15 @@ const SOAKS: &[Soak] = &[
         }),
     },
     Soak {
+        name: "recognition",
+        what: "all files below /usr, none of which may be taken for a disk or a host",
+        how: How::Test(Test {
+            package: "straddle-cli",
+            program: "cli",
+            filter: "recognition::",
+        }),
+    },
+    Soak {
         name: "secrets",
         what: "captures of a host with a secret at every place that a reader touches",
         how: How::Test(Test {

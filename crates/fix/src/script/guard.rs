@@ -1,7 +1,7 @@
 //! What tells a device from others: its size, and bytes of its metadata in their places.
 
 use straddle_geometry::Bytes;
-use straddle_stack::{Key, Layer, LayerId, LayerKind, Source, Stack};
+use straddle_stack::{GridRole, Key, Layer, LayerId, LayerKind, Source, Stack, Value};
 
 /// What must be true of a device before anything is written to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -108,6 +108,9 @@ impl Guard {
         }
         marks.truncate(6);
         if disk.is_none() {
+            if marks.is_empty() {
+                marks.extend(printed(stack, layer));
+            }
             marks.extend(held(stack, layer, &marks));
         }
         Guard {
@@ -150,6 +153,60 @@ impl Guard {
         }
         guard.marks = marks;
         guard
+    }
+}
+
+/// What a tool printed of the table of `layer`, as it stands on the disk: its identifier, and where the primary partitions of an MBR begin.
+fn printed(stack: &Stack, layer: LayerId) -> Vec<Mark> {
+    let here = stack.layer(layer);
+    let identifier = here.text(Key::TableId).and_then(|id| {
+        let digits: String = id.chars().filter(char::is_ascii_hexdigit).collect();
+        let id = u128::from_str_radix(&digits, 16).ok()?;
+        (id != 0).then_some((digits.len(), id))
+    });
+    let what = Key::TableId.name();
+    match (here.text(Key::PartitionTable), identifier) {
+        (Some("gpt"), Some((32, id))) => {
+            let mut bytes = id.to_be_bytes().to_vec();
+            // Of a GUID on disk, the first three groups have their lowest byte first.
+            for group in [0..4, 4..6, 6..8] {
+                bytes[group].reverse();
+            }
+            // The header is in the second sector.
+            let sector = here.grid(GridRole::LogicalSector);
+            let sector = sector.map_or(512, |grid| grid.value.unit().bytes().get());
+            let at = Bytes::new(sector.saturating_add(56));
+            vec![Mark { what, at, bytes }]
+        }
+        (Some("mbr"), Some((1..=8, id))) => {
+            let at = Bytes::new(440);
+            let bytes = u32::try_from(id).unwrap_or_default().to_le_bytes().to_vec();
+            let mut marks = vec![Mark { what, at, bytes }];
+            let mut partitions: Vec<&Layer> =
+                stack.above(layer).map(|id| stack.layer(id)).collect();
+            partitions.sort_by_key(|layer| count(layer, Key::PartitionNumber));
+            for partition in partitions {
+                let number = count(partition, Key::PartitionNumber);
+                let start = count(partition, Key::StartSector);
+                let start = start.and_then(|start| u32::try_from(start).ok());
+                if let (Some(number @ 1..=4), Some(start)) = (number, start) {
+                    marks.push(Mark {
+                        what: Key::StartSector.name(),
+                        at: Bytes::new(446 + 16 * (number - 1) + 8),
+                        bytes: start.to_le_bytes().to_vec(),
+                    });
+                }
+            }
+            marks
+        }
+        _ => Vec::new(),
+    }
+}
+
+fn count(layer: &Layer, key: Key) -> Option<u64> {
+    match &layer.attribute(key)?.value {
+        Value::Count(count) => Some(*count),
+        _ => None,
     }
 }
 

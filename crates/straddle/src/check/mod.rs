@@ -13,6 +13,7 @@ mod input;
 mod jobs;
 mod kind;
 mod machines;
+mod manifest;
 mod outcome;
 mod parallel;
 mod place;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::boxed::{Boxed, From, Open, Wrapping, capture, head, taken, wrapping};
 use super::checker::Checker;
+use super::manifest::Manifest;
 use super::sight::{Found, Sight, is_disk_image};
 use super::{CheckError, Kind, Report, text};
 use crate::geometry::Bytes;
@@ -190,8 +191,21 @@ impl Checker {
                 None => archive::members(stream()?, &mut member),
             }
         };
+        let manifest = seen.manifest.take();
         self.texts_in(boxed, seen, each);
-        went.map_err(unreadable)
+        went.map_err(unreadable)?;
+        for (member, why) in manifest
+            .map_or(Ok(Vec::new()), |it| it.wrong(boxed))
+            .map_err(unreadable)?
+        {
+            let name = format!("{}/{member}", boxed.name);
+            let error = CheckError::Unpacked {
+                name: name.clone(),
+                source: io::Error::other(why),
+            };
+            each(self.report(name.clone(), Path::new(&name), Err(error)));
+        }
+        Ok(())
     }
 
     /// A host that was captured.
@@ -230,6 +244,10 @@ impl Checker {
                 return each(self.report(name, &path, Err(error)));
             }
         };
+        if member.path.to_ascii_lowercase().ends_with(".mf") && Manifest::is_one(&begins) {
+            seen.manifest = Manifest::read(member.path, begins, member.bytes).ok();
+            return;
+        }
         if begins.is_empty() || belongs_to_an_appliance(member.path, &begins) {
             return;
         }
@@ -296,13 +314,12 @@ impl Checker {
     }
 }
 
-/// What an appliance has besides its disks: its description, checksums and their signature.
+/// What an appliance has besides its disks and checksums: its description, and a signature.
 fn belongs_to_an_appliance(path: &str, begins: &[u8]) -> bool {
     let end = path.rsplit_once('.').map_or("", |(_, end)| end);
     let has = |text: &str| String::from_utf8_lossy(begins).contains(text);
     match end.to_ascii_lowercase().as_str() {
         "ovf" => has("<") && has("Envelope"),
-        "mf" => has("SHA") && has(")="),
         "cert" => has("BEGIN CERTIFICATE") || has(")="),
         _ => false,
     }
@@ -314,6 +331,8 @@ struct Seen {
     files: u32,
     bytes: usize,
     captures: Vec<Capture>,
+    /// What the disks of an appliance should come to.
+    manifest: Option<Manifest>,
     /// Texts in which no output of a known tool was found.
     unknown: Vec<String>,
 }
