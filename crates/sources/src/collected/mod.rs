@@ -4,6 +4,8 @@
 //! these say is joined to one stack, as the outputs of one host are.
 
 mod esxi;
+mod missing;
+mod own;
 mod sos;
 mod supportconfig;
 
@@ -12,7 +14,8 @@ use straddle_stack::{Interval, LayerKind, Stack};
 
 use crate::Settings;
 use crate::captured::{self, Capture, MAX_BYTES};
-use crate::inventory::{Name, Thing};
+use crate::inventory::{Name, Space, Thing};
+use missing::Missing;
 
 /// Most files of one host that are read: a server with hundreds of disks has some dozens for each.
 const MAX_FILES: usize = 16_384;
@@ -31,16 +34,33 @@ pub struct Collector {
     reads: fn(&str) -> Option<Reads>,
     /// The name of the host, by the name of the directory in which everything lies.
     host: fn(&str) -> Option<&str>,
+    /// Its files say whose they are.
+    is_named_inside: bool,
     /// What would have to be collected for what is not known, by what was not in it.
     wanting: &'static [(&'static [&'static str], &'static str)],
+    /// Where the tool has what is not known of a layer.
+    missing: &'static [(Missing, &'static str)],
+    /// The command that a file is named after, when these are the devices of the host; for [`Reads::Named`].
+    command: CommandWith,
 }
+
+/// The command that a file is named after, when these are the devices of the host.
+type CommandWith = fn(&str, &mut dyn Iterator<Item = &str>) -> String;
 
 /// How a file is read.
 enum Reads {
     /// The whole of it, with the commands in it.
     Text,
+    /// Outputs below titles, as `supportconfig` writes them.
+    Titled,
+    /// What `uname -a` printed, somewhere in it.
+    System,
     /// What one command printed.
     Printed(String),
+    /// What the command printed that the file is named after, which only the devices of the host can tell.
+    Named(String),
+    /// What is mounted.
+    Mounts,
     /// One value: the line of sysfs that it is.
     Value(String),
     /// The name of the host.
@@ -48,8 +68,12 @@ enum Reads {
 }
 
 /// The collectors whose archives are read.
-pub static COLLECTORS: &[&Collector] =
-    &[&sos::COLLECTOR, &supportconfig::COLLECTOR, &esxi::COLLECTOR];
+pub static COLLECTORS: &[&Collector] = &[
+    &sos::COLLECTOR,
+    &supportconfig::COLLECTOR,
+    &esxi::COLLECTOR,
+    &own::COLLECTOR,
+];
 
 /// Whose a path in an archive or a directory is, and where its top is.
 #[must_use]
@@ -82,10 +106,22 @@ pub struct Gathering {
     top: String,
     host: Option<String>,
     captures: Vec<Capture>,
+    /// Files whose command is known once the devices of the host are.
+    later: Vec<Later>,
     files: usize,
     bytes: usize,
     /// What could not be taken in.
     left_out: usize,
+}
+
+/// A file that is read when all others have been.
+struct Later {
+    path: String,
+    /// What is made of its command.
+    name: String,
+    bytes: Vec<u8>,
+    cut: bool,
+    number: u32,
 }
 
 /// A host that was collected.
@@ -97,7 +133,7 @@ pub struct Collected {
     /// What is known of it; `None` where no output of a known tool was found.
     pub stack: Option<Stack>,
     /// What to collect for what is not known.
-    pub wanting: Vec<&'static str>,
+    pub wanting: Vec<String>,
     /// Files that could not be read, or were too many or too long together.
     pub left_out: usize,
 }
@@ -111,6 +147,7 @@ impl Gathering {
             host: (collector.host)(named.trim_end_matches('/')).map(str::to_owned),
             top: top.to_owned(),
             captures: Vec::new(),
+            later: Vec::new(),
             files: 0,
             bytes: 0,
             left_out: 0,
@@ -145,7 +182,9 @@ impl Gathering {
             Reads::HostName => {
                 let text = String::from_utf8_lossy(&bytes);
                 let name = text.lines().next().map(str::trim).unwrap_or("");
-                if !name.is_empty() && self.host.is_none() {
+                // `hostname` may not be installed, and says so.
+                let is_name = !name.is_empty() && !name.contains([' ', '/']);
+                if is_name && self.host.is_none() {
                     self.host = Some(name.to_owned());
                 }
                 return;
@@ -158,10 +197,38 @@ impl Gathering {
             Reads::Printed(command) => {
                 captured::printed_by(path, Some(&command), &bytes, cut, number)
             }
+            Reads::System => {
+                self.system(&String::from_utf8_lossy(&bytes));
+                return;
+            }
+            Reads::Titled => captured::titled(path, &bytes, cut, number),
+            Reads::Named(name) => {
+                let path = path.to_owned();
+                return self.later.push(Later {
+                    path,
+                    name,
+                    bytes,
+                    cut,
+                    number,
+                });
+            }
+            Reads::Mounts => captured::mounts(path, &bytes, number),
             Reads::Text => captured::printed_by(path, None, &bytes, cut, number),
         };
         if !capture.tools.is_empty() {
             self.captures.push(capture);
+        }
+    }
+
+    /// The host's name by what `uname -a` says, unless it is known.
+    fn system(&mut self, text: &str) {
+        let name = text.lines().find_map(|line| {
+            let mut words = line.split_whitespace();
+            let system = words.next()?;
+            matches!(system, "Linux" | "VMkernel").then(|| words.next())?
+        });
+        if let (None, Some(name)) = (&self.host, name) {
+            self.host = Some(name.to_owned());
         }
     }
 
@@ -170,22 +237,56 @@ impl Gathering {
         self.left_out += 1;
     }
 
+    /// Reads what is known by the devices of the host only.
+    fn read_later(&mut self) {
+        let things = self
+            .captures
+            .iter()
+            .flat_map(|capture| capture.inventory.things());
+        let names = things.flat_map(|thing| &thing.names);
+        let devices: Vec<String> = names
+            .filter(|name| name.space == Space::Device)
+            .map(|name| name.text.to_string())
+            .collect();
+        for later in std::mem::take(&mut self.later) {
+            let mut devices = devices.iter().map(String::as_str);
+            let command = (self.collector.command)(&later.name, &mut devices);
+            let capture = captured::printed_by(
+                &later.path,
+                Some(&command),
+                &later.bytes,
+                later.cut,
+                later.number,
+            );
+            if !capture.tools.is_empty() {
+                self.captures.push(capture);
+            }
+        }
+    }
+
     /// What all of it says.
     #[must_use]
     pub fn finish(mut self, settings: &Settings) -> Collected {
+        self.read_later();
         let said = |tools: &[&str]| {
             let mut all = self.captures.iter().flat_map(|capture| &capture.tools);
             all.any(|tool| tools.contains(tool))
         };
         let wanting = self.collector.wanting.iter();
         let wanting = wanting.filter(|(tools, _)| !said(tools));
-        let wanting: Vec<&str> = wanting.map(|(_, next)| *next).collect();
+        let mut wanting: Vec<String> = wanting.map(|(_, next)| (*next).to_owned()).collect();
         without_empty(&mut self.captures);
         // A host by its own name in every file of its: a prompt in one of them does not make it two.
         for capture in &mut self.captures {
-            capture.inventory.host = None;
+            let host = capture.inventory.host.take();
+            if self.host.is_none() && self.collector.is_named_inside {
+                self.host = host;
+            }
         }
         let stack = (!self.captures.is_empty()).then(|| captured::stack(self.captures, settings));
+        if let Some(stack) = &stack {
+            wanting.extend(missing::asks(stack, self.collector.missing));
+        }
         Collected {
             host: self.host,
             collector: self.collector.name,
@@ -221,4 +322,39 @@ fn without_empty(captures: &mut [Capture]) {
         };
         capture.inventory.retain(|thing| !is_of_it(thing));
     }
+}
+
+/// What a file is called after, where nothing in its name needs to be known of the host.
+fn as_named(name: &str, _: &mut dyn Iterator<Item = &str>) -> String {
+    name.to_owned()
+}
+
+/// What programs that write one text about a whole machine do not say, and what does.
+const OF_REPORTS: &[(&str, &[(Missing, &str)])] = &[(
+    "pvereport",
+    &[
+        (
+            Missing::Start,
+            "`fdisk -l` or `straddle capture`; no Proxmox report has it",
+        ),
+        (
+            Missing::Sectors,
+            "a Proxmox report of version 7.2 or later, or `lsblk -t`",
+        ),
+        (
+            Missing::Volume,
+            "`lvs --segments -o +devices,stripes,stripesize`, or `dmsetup table`",
+        ),
+        (Missing::Encryption, "`cryptsetup luksDump DEVICE`"),
+        (Missing::Array, "`mdadm --detail DEVICE`"),
+        (Missing::Ext, "`tune2fs -l DEVICE`"),
+        (Missing::Xfs, "`xfs_info MOUNTPOINT`"),
+    ],
+)];
+
+/// What is asked for besides the report that a program wrote about a whole machine.
+#[must_use]
+pub fn asks_of_report(report: &str, stack: &Stack) -> Vec<String> {
+    let places = OF_REPORTS.iter().find(|(name, _)| *name == report);
+    places.map_or_else(Vec::new, |(_, places)| missing::asks(stack, places))
 }
