@@ -73,6 +73,31 @@ fn proxmox_reports_are_hosts() {
         run.transcript()
     );
     assert!(!words.contains("vm-100"), "{}", run.transcript());
+    for (how, says) in [
+        ("--as=support", Some("taken as a pvereport of host pve5")),
+        ("--as=text", None),
+    ] {
+        let run = straddle(here, &["check", how, "report-5.txt"]);
+        assert_eq!(
+            run.stdout.starts_with("taken as"),
+            says.is_some(),
+            "{}",
+            run.transcript()
+        );
+        assert!(
+            run.stdout.contains(says.unwrap_or("sda1")),
+            "{}",
+            run.transcript()
+        );
+    }
+    fs::write(here.join("other.txt"), "nothing of the kind\n").expect("writable");
+    let run = straddle(here, &["check", "--as=support", "other.txt"]);
+    assert_eq!(run.code, Some(2), "{}", run.transcript());
+    assert!(
+        run.stderr.contains("no output of a known tool"),
+        "{}",
+        run.transcript()
+    );
     // Two in a folder are two hosts.
     sh(here, "mkdir two; cp report-5.txt r8.txt two");
     let run = straddle(here, &["check", "two"]);

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::support::{scratch, sh, straddle};
 
 /// A number in the layer of this name: at a place of its document (`/placement/value/start`), the unit of a grid (`grid full-stripe`), an
-/// attribute (`attribute fs-stripe-unit`); `below NAME` says what it lies on, `only one` that there is no other of the name.
+/// attribute (`attribute fs-stripe-unit`); `below NAME` says what it lies on, `only one` that there is no other of the name, `none` that there is none.
 pub(crate) struct Fact(
     pub(crate) &'static str,
     pub(crate) &'static str,
@@ -54,6 +54,10 @@ pub(crate) fn check_facts(here: &Path, target: &str, words: &str, facts: &[Fact]
             .iter()
             .filter(|layer| layer["name"] == *name)
             .collect();
+        if *what == "none" {
+            assert!(named.is_empty(), "{target}: {name} in {stack:#?}");
+            continue;
+        }
         let Some(layer) = named.first() else {
             panic!("{target}: no {name} in {stack:#?}");
         };
@@ -72,7 +76,9 @@ fn value(layer: &Value, what: &str, named: &[&Value], stack: &[Value]) -> Option
         entries.find(|entry| entry[key] == wanted)
     };
     if let Some(role) = what.strip_prefix("grid ") {
-        return first_number(&listed("grids", "role", role)?["grid"]);
+        let grid = &listed("grids", "role", role)?["grid"];
+        // What is taken for granted is nothing that was read.
+        return first_number(grid).filter(|_| grid["trust"] != "assumed");
     }
     if let Some(key) = what.strip_prefix("attribute ") {
         return first_number(&listed("attributes", "key", key)?["value"]);

@@ -159,7 +159,8 @@ fn stripes_of_lvm_are_in_the_copy_that_it_keeps_for_itself() {
         "a sosreport of host lv",
         &[
             Fact("vg0/data", "grid stripe-unit", 65_536),
-            Fact("vg0/data", "/size/value", 2000 * 4 << 20),
+            Fact("vg0/data", "/map/stripe_unit", 65_536),
+            Fact("vg0/data", "/map/starts/1", 384 * 512),
         ],
     );
 }
@@ -205,7 +206,7 @@ fn the_header_of_luks_is_of_the_device_in_the_name_of_its_file() {
         "a sosreport of host crypt",
         &[
             Fact("sda2", "/placement/value/start", 2_099_200 * 512),
-            Fact("luks-aaaaaaaa-1111-2222-3333-444444444444", "/placement/value/start", 2056 * 512),
+            Fact("LUKS on sda2", "/placement/value/start", 2056 * 512),
             Fact("sda", "grid physical-sector", 4096),
         ],
     );
@@ -314,4 +315,43 @@ fn what_is_missing_is_asked_for_by_its_plugin() {
         let words: String = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words.contains(ask), "{ask}: {}", run.transcript());
     }
+}
+
+/// What Ubuntu has besides its disk: loop devices of snaps, a drive of discs, and volumes that `parted` calls by the kernel's name.
+#[test]
+fn a_volume_is_one_layer_whoever_names_it() {
+    check_shape(
+        "sosreport-ubu-2024-05-05-abcdefg",
+        &[
+            (
+                "sos_commands/block/lsblk",
+                lsblk("sda 8:0 0 50G 0 disk \n`-sda3 8:3 0 48G 0 part \n  `-ubuntu--vg-ubuntu--lv 253:0 0 24G 0 lvm /\nsr0 11:0 1 1024M 0 rom \n"),
+            ),
+            (
+                "sos_commands/block/parted_-s_.dev.sda_unit_s_print",
+                parted("/dev/sda", 104_857_600, (512, 512), "gpt", &[(3, 4_198_400, 100_657_152)]),
+            ),
+            (
+                "sos_commands/block/parted_-s_.dev.sr0_unit_s_print",
+                "Error: /dev/sr0: unrecognised disk label\nModel: NECVMWar VMware SATA CD01 (scsi)\nDisk /dev/sr0: 524287s\nSector size (logical/physical): 2048B/2048B\nPartition Table: unknown\nDisk Flags: \n".into(),
+            ),
+            (
+                "sos_commands/block/parted_-s_.dev.dm-0_unit_s_print",
+                "Error: /dev/dm-0: unrecognised disk label\nModel: Linux device-mapper (linear) (dm)\nDisk /dev/dm-0: 50323456s\nSector size (logical/physical): 512B/512B\nPartition Table: loop\nDisk Flags: \n\nNumber  Start  End        Size       File system  Flags\n 1      0s     50323455s  50323456s  ext4\n\n".into(),
+            ),
+            (
+                "sos_commands/lvm2/pvs_-a_-v_-o_pv_mda_free_pe_start_--config_global_metadata_read_only_1_--nolocking_--foreign",
+                "  Reloading config files\n  PV         VG        Fmt  Attr PSize   PFree  DevSize  PV UUID                                1st PE \n  /dev/sda2                 ---       0      0    2.00g                                             0 \n  /dev/sda3  ubuntu-vg lvm2 a--  <48.00g 24.00g <48.00g  abcdef-0000-0000-0000-0000-0000-000001   1.00m\n  Reloading config files\n".into(),
+            ),
+        ],
+        "a sosreport of host ubu",
+        &[
+            Fact("sda3", "/placement/value/start", 4_198_400 * 512),
+            Fact("ubuntu--vg-ubuntu--lv", "/size/value", 50_323_456 * 512),
+            Fact("ext4", "below ubuntu--vg-ubuntu--lv", 0),
+            Fact("ext4", "only one", 1),
+            Fact("dm-0", "none", 0),
+            Fact("sr0", "none", 0),
+        ],
+    );
 }

@@ -126,6 +126,11 @@ fn supportconfig_of_many_ages() {
                     ),
                     (
                         "Command",
+                        "/sbin/vgs --units b -o +vg_extent_size",
+                        "  VG   #PV #LV #SN Attr   VSize        VFree Ext     \n  vg1    1   1   0 wz--n- 10733223936B    0B 4194304B\n",
+                    ),
+                    (
+                        "Command",
                         "/sbin/lvs --segments --units b -o +devices,stripes,stripesize",
                         "  LV   VG   Attr       #Str Type   SSize       Devices     #Str Stripe\n  data vg1  -wi-a-----    1 linear 4294967296B /dev/sdb(0)    1     0B\n",
                     ),
@@ -133,7 +138,7 @@ fn supportconfig_of_many_ages() {
             ),
         ],
         "a supportconfig of host lvm",
-        &[Fact("vg1/data", "/size/value", 4 << 30)],
+        &[Fact("vg1/data", "/map/start", 196_608)],
     );
     // XFS by its mount and by its own tool.
     check_shape(

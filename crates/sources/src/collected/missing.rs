@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use straddle_geometry::Map;
-use straddle_stack::{GridRole, Key, Layer, LayerKind, Stack};
+use straddle_stack::{GridRole, Key, Layer, LayerKind, Stack, Trust};
 
 /// What is not known of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,6 +39,9 @@ impl Missing {
     }
 }
 
+/// How an ask for the starts of any partitions begins.
+pub(super) const STARTS: &str = "starts of partitions";
+
 /// Most layers that are named for one fact.
 const MAX_NAMED: usize = 4;
 
@@ -69,7 +72,11 @@ pub(super) fn asks(stack: &Stack, places: &[(Missing, &str)]) -> Vec<String> {
 }
 
 fn of_layer(layer: &Layer) -> Option<Missing> {
-    let has_grid = |role| layer.grid(role).is_some();
+    // What is taken for granted is not known.
+    let has_grid = |role| {
+        let grid = layer.grid(role);
+        grid.is_some_and(|grid| grid.trust != Trust::Assumed)
+    };
     let is_placed = layer.placement.is_some() || !is_nowhere(&layer.map);
     let is_partition_table = layer.attribute(Key::HoldsPartitions).is_some();
     match layer.kind {

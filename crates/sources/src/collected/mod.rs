@@ -268,6 +268,8 @@ impl Gathering {
     #[must_use]
     pub fn finish(mut self, settings: &Settings) -> Collected {
         self.read_later();
+        // An archive has its members in any order, which is nobody's wish.
+        self.captures.sort_by(|a, b| a.file.cmp(&b.file));
         let said = |tools: &[&str]| {
             let mut all = self.captures.iter().flat_map(|capture| &capture.tools);
             all.any(|tool| tools.contains(tool))
@@ -285,7 +287,12 @@ impl Gathering {
         }
         let stack = (!self.captures.is_empty()).then(|| captured::stack(self.captures, settings));
         if let Some(stack) = &stack {
-            wanting.extend(missing::asks(stack, self.collector.missing));
+            let asks = missing::asks(stack, self.collector.missing);
+            // What is asked for by device need not be asked for at large.
+            if asks.iter().any(|ask| ask.starts_with("start of ")) {
+                wanting.retain(|next| !next.starts_with(missing::STARTS));
+            }
+            wanting.extend(asks);
         }
         Collected {
             host: self.host,
@@ -305,8 +312,9 @@ fn without_empty(captures: &mut [Capture]) {
         .flat_map(|capture| capture.inventory.things());
     let is_empty = |thing: &&Thing| {
         let size = thing.size.as_ref();
+        let is_named = thing.names.iter().any(is_of_no_disk);
         thing.kind == LayerKind::Device
-            && size.is_some_and(|size| size.value == Interval::exact(Bytes::ZERO))
+            && (is_named || size.is_some_and(|size| size.value == Interval::exact(Bytes::ZERO)))
     };
     let names = things
         .filter(is_empty)
@@ -322,6 +330,14 @@ fn without_empty(captures: &mut [Capture]) {
         };
         capture.inventory.retain(|thing| !is_of_it(thing));
     }
+}
+
+/// True for drives of discs and floppies, and for memory.
+fn is_of_no_disk(name: &Name) -> bool {
+    let number = |prefix| name.text.strip_prefix(prefix);
+    let mut numbers = ["sr", "fd", "ram"].into_iter().filter_map(number);
+    name.space == Space::Device
+        && numbers.any(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// What a file is called after, where nothing in its name needs to be known of the host.

@@ -245,7 +245,8 @@ impl Checker {
             if !captures.is_empty() {
                 return Ok(self.told(&path.display().to_string(), captures));
             }
-            if self.take_as == Some(Kind::Text) {
+            // As the archive of a support tool it is none either.
+            if self.take_as.is_some() && text::is_text(target) || self.is_taken_as(Kind::Text) {
                 let why = match text::why(path) {
                     Why::Unrecognised => Why::NoOutput,
                     why => why,

@@ -40,7 +40,7 @@ impl Checker {
             .iter()
             .find_map(|capture| capture.inventory.host.clone());
         let mut stack = captured::stack(captures, &self.settings);
-        let Some(report) = report else {
+        let Some(report) = report.filter(|_| self.may_be(Kind::Support)) else {
             return Sight::Stack(stack);
         };
         for ask in collected::asks_of_report(report, &stack) {

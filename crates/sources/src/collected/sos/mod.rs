@@ -178,10 +178,17 @@ fn host(top: &str) -> Option<&str> {
             && bytes.get(at + 8) == Some(&b'-')
             && digits(at + 9..at + 11)
     };
-    let end = (0..bytes.len()).find(|at| is_date(*at));
+    // sos 3 wrote the time without hyphens.
+    let is_time = |at: usize| {
+        let digits = bytes.get(at + 1..at + 15);
+        bytes.get(at) == Some(&b'-')
+            && digits.is_some_and(|part| part.iter().all(u8::is_ascii_digit))
+            && !bytes.get(at + 15).is_some_and(u8::is_ascii_digit)
+    };
+    let end = (0..bytes.len()).find(|at| is_date(*at) || is_time(*at));
     let name = end.map_or(name, |end| &name[..end]);
     let without_case = name
-        .rsplit_once('-')
+        .rsplit_once(['-', '.'])
         .filter(|(_, case)| case.len() >= 5 && case.bytes().all(|byte| byte.is_ascii_digit()));
     let name = without_case.map_or(name, |(name, _)| name);
     (!name.is_empty()).then_some(name)
@@ -201,6 +208,8 @@ mod tests {
                 Some("web.example.com"),
             ),
             ("x/sosreport-a-2026-11-28-b", Some("a")),
+            ("sosreport-ora1.02512345-20140318101500-ab12", Some("ora1")),
+            ("sosreport-db-20140318101500-ab12-xyz", Some("db")),
             ("unpacked", None),
         ] {
             assert_eq!(host(top), name, "{top}");

@@ -20,6 +20,8 @@ const FILES: [&str; 13] = [
 /// The file of `/sys/block` that a path is: `/sys/block/sda/queue/rotational`.
 pub(super) fn value(path: &str) -> Option<String> {
     let path = path.strip_prefix("sys/")?;
+    let tops = ["block/", "class/block/", "devices/"];
+    tops.iter().find(|top| path.starts_with(**top))?;
     let file = FILES.iter().find(|file| {
         path.strip_suffix(*file)
             .is_some_and(|above| above.ends_with('/'))
@@ -28,14 +30,15 @@ pub(super) fn value(path: &str) -> Option<String> {
     let mut names = above.rsplit('/');
     let (own, parent) = (names.next()?, names.next().unwrap_or_default());
     // Disks of SCSI, virtio and device-mapper lie in a directory of this name; those of NVMe and Xen in that of their controller.
-    let is_disk = |name: &str| parent_is_of(above, name) || is_named_as_disk(name);
+    let is_disk = |name: &str| lies_in_block(above, name) || is_named_as_disk(name);
     if is_disk(parent) && own.starts_with(parent) && own != parent {
         return Some(format!("/sys/block/{parent}/{own}/{file}"));
     }
     is_disk(own).then(|| format!("/sys/block/{own}/{file}"))
 }
 
-fn parent_is_of(above: &str, name: &str) -> bool {
+/// True for what lies in a directory of block devices.
+fn lies_in_block(above: &str, name: &str) -> bool {
     above.contains(&format!("block/{name}"))
 }
 
