@@ -325,7 +325,7 @@ fn a_volume_is_one_layer_whoever_names_it() {
         &[
             (
                 "sos_commands/block/lsblk",
-                lsblk("sda 8:0 0 50G 0 disk \n`-sda3 8:3 0 48G 0 part \n  `-ubuntu--vg-ubuntu--lv 253:0 0 24G 0 lvm /\nsr0 11:0 1 1024M 0 rom \n"),
+                lsblk("sda 8:0 0 50G 0 disk \n`-sda3 8:3 0 48G 0 part \n  `-ubuntu--vg-ubuntu--lv 253:0 0 24G 0 lvm /\nsr0 11:0 1 1024M 0 rom \nloop0 7:0 0 63.3M 1 loop /snap/core20/1822\n"),
             ),
             (
                 "sos_commands/block/parted_-s_.dev.sda_unit_s_print",
@@ -352,6 +352,7 @@ fn a_volume_is_one_layer_whoever_names_it() {
             Fact("ext4", "only one", 1),
             Fact("dm-0", "none", 0),
             Fact("sr0", "none", 0),
+            Fact("loop0", "none", 0),
         ],
     );
 }

@@ -21,6 +21,7 @@ mod raid;
 mod records;
 mod redacted;
 mod registry;
+mod reports;
 mod restore;
 mod row;
 mod section;
@@ -163,14 +164,14 @@ pub fn printed_by(
 #[must_use]
 pub fn mounts(file: &str, bytes: &[u8], number: u32) -> Capture {
     let text = Text::new(bytes, false);
-    whole::mounted(file, &text.lines(), number)
+    reports::mounted(file, &text.lines(), number)
 }
 
 /// Reads a text in which each output stands below a title and its command, as `supportconfig` writes them.
 #[must_use]
 pub fn titled(file: &str, bytes: &[u8], cut: bool, number: u32) -> Capture {
     let text = Text::new(bytes, cut);
-    let mut capture = whole::titled(file, &text.lines(), number);
+    let mut capture = reports::titled(file, &text.lines(), number);
     remark(&text, &mut capture);
     capture
 }
@@ -181,7 +182,7 @@ pub fn titled(file: &str, bytes: &[u8], cut: bool, number: u32) -> Capture {
 pub fn machines(file: &str, bytes: &[u8], cut: bool, number: u32) -> Vec<Capture> {
     let text = Text::new(bytes, cut);
     let lines = text.lines();
-    if let Some(mut capture) = whole::capture(file, &lines, number) {
+    if let Some(mut capture) = reports::capture(file, &lines, number) {
         remark(&text, &mut capture);
         return vec![capture];
     }

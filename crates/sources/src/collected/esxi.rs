@@ -3,8 +3,8 @@
 //!
 //! Source: the manifests below `/etc/vmware/vm-support` of ESXi 6 to 8.
 
+use super::collector::{Collector, Reads, as_named};
 use super::missing::Missing;
-use super::{Collector, Reads, as_named};
 
 pub(super) static COLLECTOR: Collector = Collector {
     name: "vm-support",

@@ -3,6 +3,7 @@
 //! A [`Collector`] knows by the names of the files whose archive it is, which files tell of storage, and which command printed each. What
 //! these say is joined to one stack, as the outputs of one host are.
 
+mod collector;
 mod esxi;
 mod missing;
 mod own;
@@ -15,57 +16,15 @@ use straddle_stack::{Interval, LayerKind, Stack};
 use crate::Settings;
 use crate::captured::{self, Capture, MAX_BYTES};
 use crate::inventory::{Name, Space, Thing};
+use collector::Reads;
 use missing::Missing;
+
+pub use collector::Collector;
 
 /// Most files of one host that are read: a server with hundreds of disks has some dozens for each.
 const MAX_FILES: usize = 16_384;
 /// Most bytes of one host that are read.
 const MAX_TOTAL: usize = 64 << 20;
-
-/// A support tool, and how its archives are read.
-pub struct Collector {
-    /// Its name: `sosreport`.
-    pub name: &'static str,
-    /// The files that only its archives have: as much of a path as tells.
-    pub marks: &'static [&'static str],
-    /// What is said of where its archives come from.
-    pub of: &'static str,
-    /// How the file at this path, counted from the top of the collection, is read; `None` where it tells nothing of storage.
-    reads: fn(&str) -> Option<Reads>,
-    /// The name of the host, by the name of the directory in which everything lies.
-    host: fn(&str) -> Option<&str>,
-    /// Its files say whose they are.
-    is_named_inside: bool,
-    /// What would have to be collected for what is not known, by what was not in it.
-    wanting: &'static [(&'static [&'static str], &'static str)],
-    /// Where the tool has what is not known of a layer.
-    missing: &'static [(Missing, &'static str)],
-    /// The command that a file is named after, when these are the devices of the host; for [`Reads::Named`].
-    command: CommandWith,
-}
-
-/// The command that a file is named after, when these are the devices of the host.
-type CommandWith = fn(&str, &mut dyn Iterator<Item = &str>) -> String;
-
-/// How a file is read.
-enum Reads {
-    /// The whole of it, with the commands in it.
-    Text,
-    /// Outputs below titles, as `supportconfig` writes them.
-    Titled,
-    /// What `uname -a` printed, somewhere in it.
-    System,
-    /// What one command printed.
-    Printed(String),
-    /// What the command printed that the file is named after, which only the devices of the host can tell.
-    Named(String),
-    /// What is mounted.
-    Mounts,
-    /// One value: the line of sysfs that it is.
-    Value(String),
-    /// The name of the host.
-    HostName,
-}
 
 /// The collectors whose archives are read.
 pub static COLLECTORS: &[&Collector] = &[
@@ -304,8 +263,8 @@ impl Gathering {
     }
 }
 
-/// Takes out devices without a medium, such as loop devices that nothing is attached to: every tool lists them, and there is nothing to ask
-/// about them.
+/// Takes out devices without a medium, such as loop devices that nothing is attached to, drives of discs, and packages that are mounted:
+/// every tool lists them, and there is nothing to ask about them.
 fn without_empty(captures: &mut [Capture]) {
     let things = captures
         .iter()
@@ -319,7 +278,17 @@ fn without_empty(captures: &mut [Capture]) {
     let names = things
         .filter(is_empty)
         .flat_map(|thing| thing.names.clone());
-    let empty: Vec<Name> = names.collect();
+    let mut empty: Vec<Name> = names.collect();
+    let snaps = captures
+        .iter()
+        .flat_map(|capture| capture.inventory.things())
+        .filter(|thing| thing.names.iter().any(is_of_snap));
+    // Their contents never change, and nobody chose where these lie.
+    empty.extend(
+        snaps
+            .flat_map(|thing| thing.on.clone())
+            .filter(|name| name.space == Space::Device && name.text.starts_with("loop")),
+    );
     if empty.is_empty() {
         return;
     }
@@ -332,17 +301,18 @@ fn without_empty(captures: &mut [Capture]) {
     }
 }
 
+/// True where Ubuntu mounts the packages of its own format, each a file of its own.
+fn is_of_snap(name: &Name) -> bool {
+    let tops = ["/snap/", "/var/lib/snapd/snap/"];
+    name.space == Space::MountPoint && tops.iter().any(|top| name.text.starts_with(top))
+}
+
 /// True for drives of discs and floppies, and for memory.
 fn is_of_no_disk(name: &Name) -> bool {
     let number = |prefix| name.text.strip_prefix(prefix);
     let mut numbers = ["sr", "fd", "ram"].into_iter().filter_map(number);
     name.space == Space::Device
         && numbers.any(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
-}
-
-/// What a file is called after, where nothing in its name needs to be known of the host.
-fn as_named(name: &str, _: &mut dyn Iterator<Item = &str>) -> String {
-    name.to_owned()
 }
 
 /// What programs that write one text about a whole machine do not say, and what does.

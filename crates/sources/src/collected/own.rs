@@ -2,8 +2,8 @@
 //!
 //! Each file begins with `### host: db1` and `### command: lsblk -JO -b`.
 
+use super::collector::{Collector, Reads, as_named};
 use super::missing::Missing;
-use super::{Collector, Reads, as_named};
 
 pub(super) static COLLECTOR: Collector = Collector {
     name: "straddle-collect folder",

@@ -7,8 +7,8 @@
 //!
 //! Source: supportutils `bin/supportconfig`.
 
+use super::collector::{Collector, Reads, as_named};
 use super::missing::Missing;
-use super::{Collector, Reads, as_named};
 
 pub(super) static COLLECTOR: Collector = Collector {
     name: "supportconfig",

@@ -356,9 +356,7 @@ fn physical_volume(row: &Record<'_>, group: Option<&str>, units: Units, notes: &
     }
     thing.size = units.size(row, "dev_size", notes);
     // `pvs -a` lists every device; what is no physical volume has an extent at 0.
-    let is_listed_only = row.get("vg_name").is_some()
-        && row.filled("vg_name").is_none()
-        && row.filled("pv_uuid").is_none();
+    let is_listed_only = row.filled("vg_name").is_none() && row.filled("pv_uuid").is_none();
     let start = units.size(row, "pe_start", notes);
     if let Some(start) = start.filter(|start| !is_listed_only || start.value.from() > Bytes::ZERO) {
         // It is a number of sectors of 512 bytes.

@@ -16,11 +16,12 @@
 
 use std::borrow::Cow;
 
-use super::{Part, Report};
+use super::part::{Part, Report};
 use crate::captured::records::{Field, Record};
 use crate::captured::text::Line;
 use crate::captured::tool::Notes;
-use crate::captured::windows::{disk_of_wmi, labelled_size, named_partition};
+use crate::captured::windows::wmi_script::{labelled_size, named};
+use crate::captured::windows::wmic;
 
 pub(super) static REPORT: Report = Report {
     name: "msinfo32 report",
@@ -116,9 +117,9 @@ fn disks(lines: &[Line<'_>], notes: &mut Notes<'_>) {
             }
         } else if record.fields.is_empty() {
             continue;
-        } else if let Some((disk, _)) = named_partition(line.text) {
+        } else if let Some((disk, _)) = named(line.text) {
             push(&mut record, "Index", &disk.to_string(), line);
-            disk_of_wmi(&record, disk, notes);
+            wmic::disk(&record, disk, notes);
             record = Record::default();
         } else if let Some(bytes) = labelled_size(line)
             && record.get("Size").is_none()

@@ -11,7 +11,7 @@
 //!
 //! Source: pve-manager `PVE/Report.pm`.
 
-use super::{Part, Report};
+use super::part::{Part, Report};
 use crate::captured::text::Line;
 
 pub(super) static REPORT: Report = Report {

@@ -7,7 +7,7 @@
 //!
 //! Source: supportutils `bin/supportconfig`.
 
-use super::Part;
+use super::part::Part;
 use crate::captured::text::Line;
 
 /// What a title calls it: `Command`, `Configuration File`, `Log File`.
@@ -27,7 +27,7 @@ const FILES: [&str; 6] = [
 ];
 
 /// The outputs, each with its command, without those that tell of something else.
-pub(super) fn parts<'t>(lines: &[Line<'t>]) -> Vec<Part<'t>> {
+pub(in crate::captured) fn parts<'t>(lines: &[Line<'t>]) -> Vec<Part<'t>> {
     let mut parts: Vec<Part<'t>> = Vec::new();
     let (mut is_read, mut kind) = (false, None);
     for line in lines {

@@ -11,9 +11,6 @@ pub(super) mod wmic;
 use straddle_geometry::{Bytes, Unit};
 use straddle_stack::{Anomaly, AnomalyKind, Interval, LayerKind};
 
-pub(super) use wmi_script::{labelled_size, named as named_partition};
-pub(super) use wmic::disk as disk_of_wmi;
-
 use super::text::Line;
 use super::tool::{Context, Notes};
 use crate::inventory::{Name, Space, Thing};

@@ -9,8 +9,8 @@
 mod name;
 mod tree;
 
+use super::collector::{Collector, Reads};
 use super::missing::Missing;
-use super::{Collector, Reads};
 
 pub(super) static COLLECTOR: Collector = Collector {
     name: "sosreport",
