@@ -62,6 +62,10 @@ const TESTS: &[(&str, &str)] = &[
     ("lvm2", "volumes in the lab, and pvs as their oracle"),
     ("mdadm", "arrays in the lab, and --examine as their oracle"),
     (
+        "sosreport",
+        "archives of guests in the lab, made by sos itself",
+    ),
+    (
         "mariadb-client-core",
         "mariadb: a load, and what the server says of it, in the lab",
     ),

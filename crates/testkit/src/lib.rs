@@ -5,6 +5,8 @@
     reason = "its fields are those of the format, which the head of the file has"
 )]
 pub mod bitlocker;
+#[cfg(feature = "sources")]
+pub mod collected;
 #[cfg(feature = "bench")]
 pub mod compat;
 #[cfg(feature = "experiments")]

@@ -103,7 +103,13 @@ fn items(text: &str) -> String {
         match &inner[..end] {
             "/Item" => out.push('\t'),
             "/Data" => end_line(&mut out),
-            _ => {}
+            tag => {
+                if let Some(name) = attribute(tag, "name").filter(|_| tag.starts_with("Category "))
+                {
+                    end_line(&mut out);
+                    out.push_str(&format!("\n[{name}]\n"));
+                }
+            }
         }
         rest = &inner[end + 1..];
     }

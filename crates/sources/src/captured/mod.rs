@@ -21,6 +21,7 @@ mod raid;
 mod records;
 mod redacted;
 mod registry;
+mod reports;
 mod restore;
 mod row;
 mod section;
@@ -30,6 +31,7 @@ mod text;
 mod tool;
 mod twins;
 mod unread;
+mod whole;
 mod width;
 mod windows;
 
@@ -54,6 +56,8 @@ pub struct Capture {
     pub file: String,
     /// The machine that it is about, where the file is about several.
     pub machine: Option<String>,
+    /// The program that wrote it about one whole machine: `pvereport`.
+    pub report: Option<&'static str>,
     /// Names of the tools whose output was found in it.
     pub tools: Vec<&'static str>,
     /// What they say.
@@ -156,12 +160,33 @@ pub fn printed_by(
     capture
 }
 
+/// Reads what is mounted on a machine: `/proc/mounts`, `mount -l` and the like.
+#[must_use]
+pub fn mounts(file: &str, bytes: &[u8], number: u32) -> Capture {
+    let text = Text::new(bytes, false);
+    reports::mounted(file, &text.lines(), number)
+}
+
+/// Reads a text in which each output stands below a title and its command, as `supportconfig` writes them.
+#[must_use]
+pub fn titled(file: &str, bytes: &[u8], cut: bool, number: u32) -> Capture {
+    let text = Text::new(bytes, cut);
+    let mut capture = reports::titled(file, &text.lines(), number);
+    remark(&text, &mut capture);
+    capture
+}
+
 /// Reads a file of captured text: one capture for each machine that it is about, `node1: …` or `root@node1:~# …`. Of several
 /// machines, those are left out of which no tool's output is recognised; figures of theirs are named.
 #[must_use]
 pub fn machines(file: &str, bytes: &[u8], cut: bool, number: u32) -> Vec<Capture> {
     let text = Text::new(bytes, cut);
-    let groups = hosts::apart(text.lines());
+    let lines = text.lines();
+    if let Some(mut capture) = reports::capture(file, &lines, number) {
+        remark(&text, &mut capture);
+        return vec![capture];
+    }
+    let groups = hosts::apart(lines);
     let several = groups.len() > 1;
     let mut found: Vec<Capture> = Vec::new();
     let mut unread = Vec::new();
@@ -259,6 +284,7 @@ fn one_of(
     Capture {
         file: file.to_owned(),
         machine: None,
+        report: None,
         tools: tools.into_iter().map(|tool| tool.name).collect(),
         begun: notes.begun,
         inventory: notes.inventory,

@@ -1,8 +1,10 @@
-//! `vm-support` of ESXi: a file for each command in `commands/`, named after it.
+//! `vm-support` of ESXi: a file for each command in `commands/`, named after it, and some of them again as JSON in `json/`.
+//! `partedUtil.sh` prints the partition table of every disk.
 //!
 //! Source: the manifests below `/etc/vmware/vm-support` of ESXi 6 to 8.
 
-use super::{Collector, Reads};
+use super::collector::{Collector, Reads, as_named};
+use super::missing::Missing;
 
 pub(super) static COLLECTOR: Collector = Collector {
     name: "vm-support",
@@ -13,14 +15,28 @@ pub(super) static COLLECTOR: Collector = Collector {
         "commands/esxcli_storage_core_device_list.txt",
         "commands/esxcfg-info_-a--F-xml.txt",
         "commands/vmware_-vl.txt",
+        "commands/partedUtil.sh.txt",
+        "json/localcli_storage-core-device-list.json",
     ],
     of: "`vm-support`",
     reads,
     host,
+    is_named_inside: false,
     wanting: &[(
         &["esxi-partedutil", "esxi-device-partition", "partedutil"],
         "starts of partitions: `partedUtil getptbl /vmfs/devices/disks/NAME` or `esxcli storage core device partition list`",
     )],
+    missing: &[
+        (
+            Missing::Start,
+            "`partedUtil getptbl /vmfs/devices/disks/NAME` (vm-support -a Storage)",
+        ),
+        (
+            Missing::Sectors,
+            "`esxcli storage core device capacity list` (ESXi 6.5 and later)",
+        ),
+    ],
+    command: as_named,
 };
 
 /// What a file's name has in it when its command tells of storage.
@@ -38,13 +54,19 @@ const WORDS: [&str; 10] = [
 ];
 
 fn reads(path: &str) -> Option<Reads> {
-    if path == "etc/hostname" || path == "commands/hostname.txt" {
-        return Some(Reads::HostName);
+    match path {
+        "etc/hostname" | "commands/hostname.txt" => return Some(Reads::HostName),
+        "commands/uname_-a.txt" => return Some(Reads::System),
+        _ => {}
     }
-    let name = path.strip_prefix("commands/")?;
-    let name = name.strip_suffix(".txt").unwrap_or(name);
+    let (folder, name) = path.split_once('/')?;
+    let name = match folder {
+        "commands" => name.strip_suffix(".txt").unwrap_or(name),
+        "json" => name.strip_suffix(".json")?,
+        _ => return None,
+    };
     let tells = WORDS.iter().any(|word| name.contains(word));
-    tells.then(|| Reads::Printed(command_of(name)))
+    (tells && !name.contains('/')).then(|| Reads::Printed(command_of(name)))
 }
 
 /// `localcli_storage-core-device-list` is what `esxcli storage core device list` prints.

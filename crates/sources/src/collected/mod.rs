@@ -3,7 +3,10 @@
 //! A [`Collector`] knows by the names of the files whose archive it is, which files tell of storage, and which command printed each. What
 //! these say is joined to one stack, as the outputs of one host are.
 
+mod collector;
 mod esxi;
+mod missing;
+mod own;
 mod sos;
 mod supportconfig;
 
@@ -12,44 +15,24 @@ use straddle_stack::{Interval, LayerKind, Stack};
 
 use crate::Settings;
 use crate::captured::{self, Capture, MAX_BYTES};
-use crate::inventory::{Name, Thing};
+use crate::inventory::{Name, Space, Thing};
+use collector::Reads;
+use missing::Missing;
+
+pub use collector::Collector;
 
 /// Most files of one host that are read: a server with hundreds of disks has some dozens for each.
 const MAX_FILES: usize = 16_384;
 /// Most bytes of one host that are read.
 const MAX_TOTAL: usize = 64 << 20;
 
-/// A support tool, and how its archives are read.
-pub struct Collector {
-    /// Its name: `sosreport`.
-    pub name: &'static str,
-    /// The files that only its archives have: as much of a path as tells.
-    pub marks: &'static [&'static str],
-    /// What is said of where its archives come from.
-    pub of: &'static str,
-    /// How the file at this path, counted from the top of the collection, is read; `None` where it tells nothing of storage.
-    reads: fn(&str) -> Option<Reads>,
-    /// The name of the host, by the name of the directory in which everything lies.
-    host: fn(&str) -> Option<&str>,
-    /// What would have to be collected for what is not known, by what was not in it.
-    wanting: &'static [(&'static [&'static str], &'static str)],
-}
-
-/// How a file is read.
-enum Reads {
-    /// The whole of it, with the commands in it.
-    Text,
-    /// What one command printed.
-    Printed(String),
-    /// One value: the line of sysfs that it is.
-    Value(String),
-    /// The name of the host.
-    HostName,
-}
-
 /// The collectors whose archives are read.
-pub static COLLECTORS: &[&Collector] =
-    &[&sos::COLLECTOR, &supportconfig::COLLECTOR, &esxi::COLLECTOR];
+pub static COLLECTORS: &[&Collector] = &[
+    &sos::COLLECTOR,
+    &supportconfig::COLLECTOR,
+    &esxi::COLLECTOR,
+    &own::COLLECTOR,
+];
 
 /// Whose a path in an archive or a directory is, and where its top is.
 #[must_use]
@@ -82,10 +65,22 @@ pub struct Gathering {
     top: String,
     host: Option<String>,
     captures: Vec<Capture>,
+    /// Files whose command is known once the devices of the host are.
+    later: Vec<Later>,
     files: usize,
     bytes: usize,
     /// What could not be taken in.
     left_out: usize,
+}
+
+/// A file that is read when all others have been.
+struct Later {
+    path: String,
+    /// What is made of its command.
+    name: String,
+    bytes: Vec<u8>,
+    cut: bool,
+    number: u32,
 }
 
 /// A host that was collected.
@@ -97,7 +92,7 @@ pub struct Collected {
     /// What is known of it; `None` where no output of a known tool was found.
     pub stack: Option<Stack>,
     /// What to collect for what is not known.
-    pub wanting: Vec<&'static str>,
+    pub wanting: Vec<String>,
     /// Files that could not be read, or were too many or too long together.
     pub left_out: usize,
 }
@@ -111,6 +106,7 @@ impl Gathering {
             host: (collector.host)(named.trim_end_matches('/')).map(str::to_owned),
             top: top.to_owned(),
             captures: Vec::new(),
+            later: Vec::new(),
             files: 0,
             bytes: 0,
             left_out: 0,
@@ -145,7 +141,9 @@ impl Gathering {
             Reads::HostName => {
                 let text = String::from_utf8_lossy(&bytes);
                 let name = text.lines().next().map(str::trim).unwrap_or("");
-                if !name.is_empty() && self.host.is_none() {
+                // `hostname` may not be installed, and says so.
+                let is_name = !name.is_empty() && !name.contains([' ', '/']);
+                if is_name && self.host.is_none() {
                     self.host = Some(name.to_owned());
                 }
                 return;
@@ -158,10 +156,38 @@ impl Gathering {
             Reads::Printed(command) => {
                 captured::printed_by(path, Some(&command), &bytes, cut, number)
             }
+            Reads::System => {
+                self.system(&String::from_utf8_lossy(&bytes));
+                return;
+            }
+            Reads::Titled => captured::titled(path, &bytes, cut, number),
+            Reads::Named(name) => {
+                let path = path.to_owned();
+                return self.later.push(Later {
+                    path,
+                    name,
+                    bytes,
+                    cut,
+                    number,
+                });
+            }
+            Reads::Mounts => captured::mounts(path, &bytes, number),
             Reads::Text => captured::printed_by(path, None, &bytes, cut, number),
         };
         if !capture.tools.is_empty() {
             self.captures.push(capture);
+        }
+    }
+
+    /// The host's name by what `uname -a` says, unless it is known.
+    fn system(&mut self, text: &str) {
+        let name = text.lines().find_map(|line| {
+            let mut words = line.split_whitespace();
+            let system = words.next()?;
+            matches!(system, "Linux" | "VMkernel").then(|| words.next())?
+        });
+        if let (None, Some(name)) = (&self.host, name) {
+            self.host = Some(name.to_owned());
         }
     }
 
@@ -170,22 +196,63 @@ impl Gathering {
         self.left_out += 1;
     }
 
+    /// Reads what is known by the devices of the host only.
+    fn read_later(&mut self) {
+        let things = self
+            .captures
+            .iter()
+            .flat_map(|capture| capture.inventory.things());
+        let names = things.flat_map(|thing| &thing.names);
+        let devices: Vec<String> = names
+            .filter(|name| name.space == Space::Device)
+            .map(|name| name.text.to_string())
+            .collect();
+        for later in std::mem::take(&mut self.later) {
+            let mut devices = devices.iter().map(String::as_str);
+            let command = (self.collector.command)(&later.name, &mut devices);
+            let capture = captured::printed_by(
+                &later.path,
+                Some(&command),
+                &later.bytes,
+                later.cut,
+                later.number,
+            );
+            if !capture.tools.is_empty() {
+                self.captures.push(capture);
+            }
+        }
+    }
+
     /// What all of it says.
     #[must_use]
     pub fn finish(mut self, settings: &Settings) -> Collected {
+        self.read_later();
+        // An archive has its members in any order, which is nobody's wish.
+        self.captures.sort_by(|a, b| a.file.cmp(&b.file));
         let said = |tools: &[&str]| {
             let mut all = self.captures.iter().flat_map(|capture| &capture.tools);
             all.any(|tool| tools.contains(tool))
         };
         let wanting = self.collector.wanting.iter();
         let wanting = wanting.filter(|(tools, _)| !said(tools));
-        let wanting: Vec<&str> = wanting.map(|(_, next)| *next).collect();
+        let mut wanting: Vec<String> = wanting.map(|(_, next)| (*next).to_owned()).collect();
         without_empty(&mut self.captures);
         // A host by its own name in every file of its: a prompt in one of them does not make it two.
         for capture in &mut self.captures {
-            capture.inventory.host = None;
+            let host = capture.inventory.host.take();
+            if self.host.is_none() && self.collector.is_named_inside {
+                self.host = host;
+            }
         }
         let stack = (!self.captures.is_empty()).then(|| captured::stack(self.captures, settings));
+        if let Some(stack) = &stack {
+            let asks = missing::asks(stack, self.collector.missing);
+            // What is asked for by device need not be asked for at large.
+            if asks.iter().any(|ask| ask.starts_with("start of ")) {
+                wanting.retain(|next| !next.starts_with(missing::STARTS));
+            }
+            wanting.extend(asks);
+        }
         Collected {
             host: self.host,
             collector: self.collector.name,
@@ -196,21 +263,32 @@ impl Gathering {
     }
 }
 
-/// Takes out devices without a medium, such as loop devices that nothing is attached to: every tool lists them, and there is nothing to ask
-/// about them.
+/// Takes out devices without a medium, such as loop devices that nothing is attached to, drives of discs, and packages that are mounted:
+/// every tool lists them, and there is nothing to ask about them.
 fn without_empty(captures: &mut [Capture]) {
     let things = captures
         .iter()
         .flat_map(|capture| capture.inventory.things());
     let is_empty = |thing: &&Thing| {
         let size = thing.size.as_ref();
+        let is_named = thing.names.iter().any(is_of_no_disk);
         thing.kind == LayerKind::Device
-            && size.is_some_and(|size| size.value == Interval::exact(Bytes::ZERO))
+            && (is_named || size.is_some_and(|size| size.value == Interval::exact(Bytes::ZERO)))
     };
     let names = things
         .filter(is_empty)
         .flat_map(|thing| thing.names.clone());
-    let empty: Vec<Name> = names.collect();
+    let mut empty: Vec<Name> = names.collect();
+    let snaps = captures
+        .iter()
+        .flat_map(|capture| capture.inventory.things())
+        .filter(|thing| thing.names.iter().any(is_of_snap));
+    // Their contents never change, and nobody chose where these lie.
+    empty.extend(
+        snaps
+            .flat_map(|thing| thing.on.clone())
+            .filter(|name| name.space == Space::Device && name.text.starts_with("loop")),
+    );
     if empty.is_empty() {
         return;
     }
@@ -221,4 +299,48 @@ fn without_empty(captures: &mut [Capture]) {
         };
         capture.inventory.retain(|thing| !is_of_it(thing));
     }
+}
+
+/// True where Ubuntu mounts the packages of its own format, each a file of its own.
+fn is_of_snap(name: &Name) -> bool {
+    let tops = ["/snap/", "/var/lib/snapd/snap/"];
+    name.space == Space::MountPoint && tops.iter().any(|top| name.text.starts_with(top))
+}
+
+/// True for drives of discs and floppies, and for memory.
+fn is_of_no_disk(name: &Name) -> bool {
+    let number = |prefix| name.text.strip_prefix(prefix);
+    let mut numbers = ["sr", "fd", "ram"].into_iter().filter_map(number);
+    name.space == Space::Device
+        && numbers.any(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
+}
+
+/// What programs that write one text about a whole machine do not say, and what does.
+const OF_REPORTS: &[(&str, &[(Missing, &str)])] = &[(
+    "pvereport",
+    &[
+        (
+            Missing::Start,
+            "`fdisk -l` or `straddle capture`; no Proxmox report has it",
+        ),
+        (
+            Missing::Sectors,
+            "a Proxmox report of version 7.2 or later, or `lsblk -t`",
+        ),
+        (
+            Missing::Volume,
+            "`lvs --segments -o +devices,stripes,stripesize`, or `dmsetup table`",
+        ),
+        (Missing::Encryption, "`cryptsetup luksDump DEVICE`"),
+        (Missing::Array, "`mdadm --detail DEVICE`"),
+        (Missing::Ext, "`tune2fs -l DEVICE`"),
+        (Missing::Xfs, "`xfs_info MOUNTPOINT`"),
+    ],
+)];
+
+/// What is asked for besides the report that a program wrote about a whole machine.
+#[must_use]
+pub fn asks_of_report(report: &str, stack: &Stack) -> Vec<String> {
+    let places = OF_REPORTS.iter().find(|(name, _)| *name == report);
+    places.map_or_else(Vec::new, |(_, places)| missing::asks(stack, places))
 }

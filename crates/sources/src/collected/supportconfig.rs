@@ -7,7 +7,8 @@
 //!
 //! Source: supportutils `bin/supportconfig`.
 
-use super::{Collector, Reads};
+use super::collector::{Collector, Reads, as_named};
+use super::missing::Missing;
 
 pub(super) static COLLECTOR: Collector = Collector {
     name: "supportconfig",
@@ -15,14 +16,35 @@ pub(super) static COLLECTOR: Collector = Collector {
     of: "`supportconfig`",
     reads,
     host,
+    is_named_inside: false,
     wanting: &[(
         &["parted", "fdisk", "sfdisk", "lsblk"],
         "starts of partitions: supportconfig with `fs-diskio.txt` (supportconfig -i DISK)",
     )],
+    missing: &[
+        (Missing::Start, "`fs-diskio.txt` (supportconfig -i DISK)"),
+        (Missing::Sectors, "`fs-diskio.txt` (supportconfig -i DISK)"),
+        (Missing::Array, "`fs-softraid.txt` (supportconfig -i SRAID)"),
+        (Missing::Volume, "`lvm.txt` (supportconfig -i LVM)"),
+        (
+            Missing::Encryption,
+            "`cryptsetup luksDump DEVICE`; supportconfig does not collect it",
+        ),
+        (
+            Missing::Ext,
+            "`fs-diskio.txt` (supportconfig -i DISK), or `tune2fs -l DEVICE`",
+        ),
+        (
+            Missing::Xfs,
+            "`fs-diskio.txt` (supportconfig -i DISK), or `xfs_info MOUNTPOINT`",
+        ),
+        (Missing::Btrfs, "`fs-btrfs.txt` (supportconfig -i BTRFS)"),
+    ],
+    command: as_named,
 };
 
 /// The texts that tell of storage.
-const TEXTS: [&str; 14] = [
+const TEXTS: [&str; 15] = [
     "basic-health-check.txt",
     "boot.txt",
     "fs-btrfs.txt",
@@ -30,6 +52,7 @@ const TEXTS: [&str; 14] = [
     "fs-files-additional.txt",
     "fs-iscsi.txt",
     "fs-softraid.txt",
+    "storage.txt",
     "hardware.txt",
     "lvm.txt",
     "mpio.txt",
@@ -40,7 +63,10 @@ const TEXTS: [&str; 14] = [
 ];
 
 fn reads(path: &str) -> Option<Reads> {
-    TEXTS.contains(&path).then_some(Reads::Text)
+    if path == "basic-environment.txt" {
+        return Some(Reads::System);
+    }
+    TEXTS.contains(&path).then_some(Reads::Titled)
 }
 
 /// `scc_db3_261128_1015`, `nts_db3_261128_1015`.

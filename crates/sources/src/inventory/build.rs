@@ -204,7 +204,12 @@ impl Builder<'_> {
 
 /// A layer with everything but its place.
 fn described(thing: Thing) -> Layer {
-    let mut layer = Layer::new(thing.kind, thing.title);
+    // Whoever spoke of it first may not have known what it is.
+    let title = match (&thing.format, thing.title.as_str()) {
+        (Some(format), "filesystem") => format.value.to_string(),
+        _ => thing.title.clone(),
+    };
+    let mut layer = Layer::new(thing.kind, title);
     layer.format = thing.format.map(|fact| fact.value);
     layer.grids = thing.grids;
     layer.attributes = thing.attributes;

@@ -12,7 +12,6 @@ use crate::geometry::Bytes;
 use crate::io::{OpenError, ReadAt, Target, TargetKind, is_device, is_shared_with_nobody};
 use crate::report::{Asked, Checked, Taken};
 use crate::rules::{Options, Why};
-use crate::sources::captured;
 use crate::sources::linux::Root;
 use crate::sources::{self, Settings, SourceError};
 use crate::stack::{LayerKind, Stack};
@@ -235,15 +234,19 @@ impl Checker {
 
     /// Whatever it is: captured text, or [`Self::opened`].
     fn looked_at(&self, path: &Path, target: Result<Target, OpenError>, origin: Origin) -> Found {
-        if let (Ok(target), None | Some(Kind::Text)) = (&target, self.take_as) {
-            let captures = text::of_target(target, 0);
+        if let (Ok(target), None | Some(Kind::Text | Kind::Support)) = (&target, self.take_as) {
+            let mut captures = text::of_target(target, 0);
+            if self.take_as == Some(Kind::Support) {
+                captures.retain(|capture| capture.report.is_some());
+            }
             if captures.len() > 1 {
                 return Ok(Sight::Machines(captures));
             }
             if !captures.is_empty() {
-                return Ok(Sight::Stack(captured::stack(captures, &self.settings)));
+                return Ok(self.told(&path.display().to_string(), captures));
             }
-            if self.take_as == Some(Kind::Text) {
+            // As the archive of a support tool it is none either.
+            if self.take_as.is_some() && text::is_text(target) || self.is_taken_as(Kind::Text) {
                 let why = match text::why(path) {
                     Why::Unrecognised => Why::NoOutput,
                     why => why,

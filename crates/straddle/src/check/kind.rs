@@ -63,8 +63,8 @@ pub const KINDS: &[About] = &[
     About {
         kind: Kind::Support,
         name: "support",
-        title: "a host, in the archive or the directory of a support tool (sosreport, supportconfig and the like)",
-        told_by: "the names of its members, such as sos_commands/",
+        title: "a host, in what a support tool collected or wrote of it: sosreport, supportconfig, vm-support, pvereport, msinfo32, the scripts in collect/",
+        told_by: "the names of its members, such as sos_commands/; of a text, the titles that only that program writes",
     },
     About {
         kind: Kind::Archive,

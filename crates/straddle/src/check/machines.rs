@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::Report;
 use super::checker::Checker;
 use super::sight::Sight;
+use super::{Kind, Report, boxed};
 use crate::sources::captured::{self, Capture, Server};
-use crate::stack::Stack;
+use crate::sources::{self, collected};
 
 impl Checker {
     /// One target for each machine of a text.
@@ -15,11 +15,6 @@ impl Checker {
         servers
             .map(|server| self.server(names(&server.captures), server))
             .collect()
-    }
-
-    fn described(&self, name: String, stack: Stack) -> Report {
-        let path = PathBuf::from(&name);
-        self.report(name, &path, Ok(Sight::Stack(stack)))
     }
 
     /// A machine of which texts lie in `place`, a folder or an archive.
@@ -33,8 +28,29 @@ impl Checker {
     }
 
     fn server(&self, name: String, server: Server) -> Report {
-        let stack = captured::stack(server.captures, &self.settings);
-        self.described(name, stack)
+        let path = PathBuf::from(&name);
+        let found = self.told(&name, server.captures);
+        self.report(name, &path, Ok(found))
+    }
+
+    /// What the captures of one machine say; those of a report on a whole machine are a host.
+    pub(super) fn told(&self, name: &str, captures: Vec<Capture>) -> Sight {
+        let report = captures.iter().find_map(|capture| capture.report);
+        let host = captures
+            .iter()
+            .find_map(|capture| capture.inventory.host.clone());
+        let mut stack = captured::stack(captures, &self.settings);
+        let Some(report) = report.filter(|_| self.may_be(Kind::Support)) else {
+            return Sight::Stack(stack);
+        };
+        for ask in collected::asks_of_report(report, &stack) {
+            sources::left_out(&mut stack, format!("not in this {report}: {ask}"));
+        }
+        let host = host.unwrap_or_else(|| boxed::stem(name).to_owned());
+        // By how it is said.
+        let article = if report.starts_with('m') { "an" } else { "a" };
+        let words = format!("{article} {report} of host {host}");
+        Sight::Taken(stack, boxed::taken(Kind::Support, words, Some(&host)))
     }
 }
 

@@ -194,6 +194,9 @@ fn storage(tree: &Tree<'_, '_>, index: usize, notes: &Notes<'_>) -> Option<Thing
     if let Some(kname) = row.get("kname") {
         thing = thing.named(device::name(&kname.text));
     }
+    if let Some(number) = row.mapped().filter(|_| kind.is_mapped()) {
+        thing = thing.named(device::name(&format!("dm-{number}")));
+    }
     if kind == Kind::Volume
         && let Some((group, volume)) = row.name().as_deref().and_then(rows::volume)
     {

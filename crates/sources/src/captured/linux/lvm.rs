@@ -355,7 +355,10 @@ fn physical_volume(row: &Record<'_>, group: Option<&str>, units: Units, notes: &
         thing = thing.named(Name::new(Space::Uuid, uuid.value.to_string()));
     }
     thing.size = units.size(row, "dev_size", notes);
-    if let Some(start) = units.size(row, "pe_start", notes) {
+    // `pvs -a` lists every device; what is no physical volume has an extent at 0.
+    let is_listed_only = row.filled("vg_name").is_none() && row.filled("pv_uuid").is_none();
+    let start = units.size(row, "pe_start", notes);
+    if let Some(start) = start.filter(|start| !is_listed_only || start.value.from() > Bytes::ZERO) {
         // It is a number of sectors of 512 bytes.
         let value =
             only_multiple(&start.value, 512).map_or(Value::Between(start.value), Value::Bytes);

@@ -82,6 +82,23 @@ pub(super) fn is_heading(line: &Line<'_>) -> bool {
 /// Where consoles of old wrap.
 const WIDTH: usize = 80;
 
+/// What the tools say between rows and below them with `-v`, as sos calls them.
+const MESSAGES: [&str; 8] = [
+    "Finding all ",
+    "No matching ",
+    "No volume groups ",
+    "Reloading config files",
+    "There are ",
+    "Using ",
+    "WARNING: ",
+    "Wiping ",
+];
+
+fn is_message(line: &Line<'_>) -> bool {
+    let text = line.text.trim_start();
+    MESSAGES.iter().any(|message| text.starts_with(message))
+}
+
 /// The rows under a line of headings, up to a blank line. All rows begin where the headings do; what begins elsewhere was
 /// wrapped.
 pub(super) fn rows<'t>(lines: &[Line<'t>]) -> Vec<Record<'t>> {
@@ -99,7 +116,8 @@ pub(super) fn rows<'t>(lines: &[Line<'t>]) -> Vec<Record<'t>> {
     let indent = |text: &str| text.len() - text.trim_start().len();
     let mut out = Vec::new();
     let mut whole: Option<(Cow<'_, str>, Line<'t>)> = None;
-    for line in rest.iter().take_while(|line| !line.is_blank()) {
+    let below = rest.iter().take_while(|line| !line.is_blank());
+    for line in below.filter(|line| !is_message(line)) {
         match &mut whole {
             Some((text, _)) if indent(line.text) != indent(heading.text) && text.len() <= WIDTH => {
                 *text = Cow::Owned(format!("{text:WIDTH$}{}", line.text));
@@ -174,6 +192,14 @@ mod tests {
         assert_eq!(value(0, "pe_start").as_deref(), Some("1.00m"));
         assert_eq!(value(0, "pv_size").as_deref(), Some("<9.99g"));
         assert_eq!(value(1, "vg_name"), None);
+        let verbose = text.replace("  /dev/sdb", "  WARNING: Device is odd.\n  /dev/sdb")
+            + "  Reloading config files\n";
+        let lines: Vec<Line<'_>> = verbose
+            .lines()
+            .zip(1..)
+            .map(|(text, number)| Line { number, text })
+            .collect();
+        assert_eq!(super::rows(&lines).len(), 2);
         assert_eq!(value(1, "pv_size").as_deref(), Some("10.00g"));
     }
 }

@@ -25,6 +25,7 @@ mod md_array;
 pub(super) mod mdadm;
 pub(super) mod mdstat;
 pub(super) mod mmls;
+pub(super) mod mounts;
 pub(super) mod nvme;
 pub(super) mod parted;
 pub(super) mod partx;

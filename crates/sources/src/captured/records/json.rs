@@ -18,12 +18,26 @@ pub(crate) fn from_json<'t>(json: &Json<'t>) -> Vec<Record<'t>> {
     objects.into_iter().map(record).collect()
 }
 
+/// Keys of ESXi's support archives, which have the blanks that `esxcli --formatter=json` leaves out.
+const SPACED: [&str; 5] = [
+    "Device Type",
+    "Logical Blocksize",
+    "Mount Point",
+    "Start Sector",
+    "VMFS UUID",
+];
+
 fn record(object: Object<'_>) -> Record<'_> {
+    let is_spaced = SPACED.iter().any(|key| object.has(key));
+    let key = |key: &str| match is_spaced {
+        true => key.replace(' ', ""),
+        false => key.to_owned(),
+    };
     Record {
         fields: object
             .members()
-            .map(|(key, value)| Field {
-                key: Cow::Owned(key.to_owned()),
+            .map(|(name, value)| Field {
+                key: Cow::Owned(key(name)),
                 value: text(&value),
                 line: value.line(),
             })

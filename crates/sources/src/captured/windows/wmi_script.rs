@@ -45,7 +45,7 @@ pub(crate) static TOOL: Tool = Tool {
 const MAX_BELOW: usize = 6;
 
 /// Disk and partition in a line that ends with them: `Disk #0, Partition #1`, with a label in front or not, in any language.
-fn named(text: &str) -> Option<(u64, u64)> {
+pub(in crate::captured) fn named(text: &str) -> Option<(u64, u64)> {
     let text = text.trim().trim_end_matches(['"', ';']);
     // `Name=Disk #0, …` and `Name : Disk #0, …` are other shapes of WMI's.
     let label = text.split(['=', ':']).next()?;
@@ -133,6 +133,13 @@ fn labelled(line: &Line<'_>) -> Option<(Labelled, u64)> {
         return None;
     }
     Some((what, number::whole(figure)?))
+}
+
+/// A size in bytes with its label.
+pub(in crate::captured) fn labelled_size(line: &Line<'_>) -> Option<u64> {
+    labelled(line)
+        .filter(|(what, _)| *what == Labelled::Size)
+        .map(|(_, bytes)| bytes)
 }
 
 fn read_labelled(section: &Section<'_>, notes: &mut Notes<'_>) {

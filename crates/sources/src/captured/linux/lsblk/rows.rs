@@ -24,6 +24,13 @@ pub(super) enum Kind {
     Array,
 }
 
+impl Kind {
+    /// True for what device-mapper makes.
+    pub(super) fn is_mapped(self) -> bool {
+        matches!(self, Kind::Multipath | Kind::Volume | Kind::Encryption)
+    }
+}
+
 /// A device.
 #[derive(Clone, Debug)]
 pub(super) struct Row<'t> {
@@ -70,6 +77,14 @@ impl<'t> Row<'t> {
         // Limits are powers of two; the middle is the figure itself.
         let middle = (shown.from().get() + shown.to().get()).div_ceil(2);
         Some((Bytes::new(middle).get(), cell.line))
+    }
+
+    /// The number that device-mapper gives a device: N of `dm-N`, in `MAJ:MIN`.
+    pub(super) fn mapped(&self) -> Option<u32> {
+        let numbers = self.text("maj:min").or_else(|| self.text("maj_min"))?;
+        let (major, minor) = numbers.split_once(':')?;
+        major.parse::<u32>().ok()?;
+        minor.parse().ok()
     }
 
     /// The name without `/dev/` and folders.

@@ -422,7 +422,7 @@ fn disk_number(record: &Record<'_>) -> Option<u64> {
     })
 }
 
-fn disk(record: &Record<'_>, number: u64, notes: &mut Notes<'_>) {
+pub(in crate::captured) fn disk(record: &Record<'_>, number: u64, notes: &mut Notes<'_>) {
     // A reader without a card has a size that is empty.
     if record.get("Size").is_some() && record.filled("Size").is_none() {
         return;

@@ -6,7 +6,11 @@
 //!
 //! Source: sos `sos/report/plugins/__init__.py` (`_mangle_command`), `block.py`, `lvm2.py`, `md.py`, `filesys.py`.
 
-use super::{Collector, Reads};
+mod name;
+mod tree;
+
+use super::collector::{Collector, Reads};
+use super::missing::Missing;
 
 pub(super) static COLLECTOR: Collector = Collector {
     name: "sosreport",
@@ -14,6 +18,7 @@ pub(super) static COLLECTOR: Collector = Collector {
     of: "`sos report`, `sosreport`",
     reads,
     host,
+    is_named_inside: false,
     wanting: &[
         (
             &["parted", "fdisk", "sfdisk", "udevadm", "sysfs"],
@@ -24,115 +29,133 @@ pub(super) static COLLECTOR: Collector = Collector {
             "what lies on what: the sos plugin `block` (sos report -o block)",
         ),
     ],
+    missing: &[
+        (
+            Missing::Start,
+            "the sos plugin `block` (sos report -o block)",
+        ),
+        (
+            Missing::Sectors,
+            "the sos plugin `block` (sos report -o block)",
+        ),
+        (
+            Missing::Encryption,
+            "the sos plugin `block` (sos report -o block)",
+        ),
+        (
+            Missing::Volume,
+            "the sos plugins `lvm2` and `devicemapper` (sos report -o lvm2,devicemapper)",
+        ),
+        (Missing::Array, "the sos plugin `md` (sos report -o md)"),
+        (
+            Missing::Ext,
+            "the sos plugin `filesys` (sos report -o filesys)",
+        ),
+        (Missing::Xfs, "the sos plugin `xfs` (sos report -o xfs)"),
+        (
+            Missing::Btrfs,
+            "the sos plugin `btrfs` (sos report -o btrfs)",
+        ),
+    ],
+    command: name::command_with,
 };
 
 /// Plugins whose commands tell of storage; the others print some thousands of files.
-const PLUGINS: [&str; 16] = [
+const PLUGINS: [&str; 24] = [
+    "arcconf",
     "ata",
+    "bcache",
     "block",
     "btrfs",
+    "cryptsetup",
     "devicemapper",
     "devices",
     "filesys",
     "hardware",
+    "hpssm",
     "lvm2",
     "md",
+    "megacli",
     "multipath",
     "nvme",
+    "perccli",
     "sas3ircu",
     "scsi",
+    "ssacli",
+    "storcli",
     "vdo",
     "xfs",
     "zfs",
 ];
 
-/// Files of sysfs that tell of the geometry of a disk or of the place of a partition.
-const OF_SYSFS: [&str; 11] = [
-    "alignment_offset",
-    "device/model",
-    "queue/chunk_sectors",
-    "queue/discard_granularity",
-    "queue/logical_block_size",
-    "queue/minimum_io_size",
-    "queue/optimal_io_size",
-    "queue/physical_block_size",
-    "queue/rotational",
-    "size",
-    "start",
+/// Commands of these plugins that print long lists, and nothing that is read.
+const OTHERS: [&str; 7] = [
+    "ls_",
+    "lsof",
+    "lslocks",
+    "e2freefrag",
+    "lsmap",
+    "dmidecode",
+    "lspci",
 ];
 
 fn reads(path: &str) -> Option<Reads> {
     if let Some(command) = path.strip_prefix("sos_commands/") {
         let (plugin, name) = command.split_once('/')?;
-        if matches!(plugin, "host" | "general") && name == "hostname" {
-            return Some(Reads::HostName);
-        }
-        if plugin == "kernel" && name.starts_with("dmesg") {
-            return Some(Reads::Printed(command_of(name)));
-        }
-        let is_known = PLUGINS.contains(&plugin) && !name.contains('/');
-        return is_known.then(|| Reads::Printed(command_of(name)));
+        return printed(plugin, name);
+    }
+    if let Some(group) = path.strip_prefix("etc/lvm/backup/") {
+        return (!group.contains('/')).then_some(Reads::Text);
     }
     match path {
         "proc/mdstat" | "proc/partitions" => return Some(Reads::Printed(format!("cat /{path}"))),
         "var/log/dmesg" => return Some(Reads::Printed("dmesg".to_owned())),
-        "etc/hostname" => return Some(Reads::HostName),
+        "etc/hostname" | "hostname" => return Some(Reads::HostName),
+        // `mount` is a link to the file of the plugin, which some versions copied.
+        "mount" | "proc/mounts" | "proc/self/mounts" | "proc/self/mountinfo" => {
+            return Some(Reads::Mounts);
+        }
         _ => {}
     }
-    let (_, below) = path.strip_prefix("sys/").and_then(|path| {
-        path.split_once("/block/")
-            .or_else(|| path.split_once("block/"))
-    })?;
-    let (disk, mut file) = below.split_once('/')?;
-    // The file of a partition has its name in front.
-    if let Some((part, rest)) = file.split_once('/')
-        && part.starts_with(disk)
+    // What /proc/self was for sos.
+    if let Some((process, "mounts")) = path
+        .strip_prefix("proc/")
+        .and_then(|path| path.split_once('/'))
+        && process.bytes().all(|byte| byte.is_ascii_digit())
     {
-        file = rest;
+        return Some(Reads::Mounts);
     }
-    let tells = OF_SYSFS.contains(&file);
-    tells.then(|| Reads::Value(format!("/sys/block/{below}")))
+    tree::value(path).map(Reads::Value)
 }
 
-/// The command that a file is named after. What was an underscore in it is a blank.
-pub(super) fn command_of(name: &str) -> String {
-    let mut words: Vec<String> = Vec::new();
-    let mut is_path = false;
-    for word in name.split('_').filter(|word| !word.is_empty()) {
-        let begins = [
-            "dev", "sys", "proc", "etc", "mnt", "var", "boot", "usr", "home",
-        ]
+/// How the file of a command is read.
+fn printed(plugin: &str, file: &str) -> Option<Reads> {
+    if matches!(plugin, "host" | "general") && matches!(file, "hostname" | "hostname_-f") {
+        return Some(Reads::HostName);
+    }
+    // The second of two kinds of dump alone has what is in use.
+    let name = match (plugin, file.split_once('/')) {
+        (_, None) => file,
+        ("lvm2", Some(("metadata", dump))) if dump.starts_with("pvck_--dump_metadata_.dev") => dump,
+        _ => return None,
+    };
+    if plugin == "kernel" && name.starts_with("dmesg") {
+        return Some(Reads::Printed("dmesg".to_owned()));
+    }
+    if !PLUGINS.contains(&plugin) || OTHERS.iter().any(|other| name.starts_with(other)) {
+        return None;
+    }
+    if ["mount", "findmnt"]
         .iter()
-        .any(|top| {
-            word.strip_prefix('.')
-                .is_some_and(|rest| rest.starts_with(top))
-        });
-        let is_own = word.starts_with('-') || AFTER.contains(&word);
-        match words.last_mut() {
-            // The name of a volume may have underscores, and no word follows a device but these.
-            Some(path) if is_path && !begins && !is_own => {
-                path.push('_');
-                path.push_str(word);
-            }
-            // So may that of a program.
-            Some(program) if PREFIXES.contains(&program.as_str()) => {
-                program.push('_');
-                program.push_str(word);
-            }
-            _ => {
-                is_path = begins;
-                let path = || word.replace('.', "/");
-                words.push(if begins { path() } else { word.to_owned() });
-            }
-        }
+        .any(|program| name.starts_with(program))
+    {
+        return Some(Reads::Mounts);
     }
-    words.join(" ")
+    Some(match name::is_unclear(name) {
+        true => Reads::Named(name.to_owned()),
+        false => Reads::Printed(name::command_of(name)),
+    })
 }
-
-/// Words that stand behind a device in the commands that sos runs.
-const AFTER: [&str; 3] = ["unit", "s", "print"];
-/// What names of programs begin with that have an underscore.
-const PREFIXES: [&str; 2] = ["xfs", "sg"];
 
 /// `sosreport-db3-02512345-2026-11-28-abcdefg`, without what sos and whoever asked put around the name.
 fn host(top: &str) -> Option<&str> {
@@ -155,10 +178,17 @@ fn host(top: &str) -> Option<&str> {
             && bytes.get(at + 8) == Some(&b'-')
             && digits(at + 9..at + 11)
     };
-    let end = (0..bytes.len()).find(|at| is_date(*at));
+    // sos 3 wrote the time without hyphens.
+    let is_time = |at: usize| {
+        let digits = bytes.get(at + 1..at + 15);
+        bytes.get(at) == Some(&b'-')
+            && digits.is_some_and(|part| part.iter().all(u8::is_ascii_digit))
+            && !bytes.get(at + 15).is_some_and(u8::is_ascii_digit)
+    };
+    let end = (0..bytes.len()).find(|at| is_date(*at) || is_time(*at));
     let name = end.map_or(name, |end| &name[..end]);
     let without_case = name
-        .rsplit_once('-')
+        .rsplit_once(['-', '.'])
         .filter(|(_, case)| case.len() >= 5 && case.bytes().all(|byte| byte.is_ascii_digit()));
     let name = without_case.map_or(name, |(name, _)| name);
     (!name.is_empty()).then_some(name)
@@ -167,29 +197,6 @@ fn host(top: &str) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_of_files_are_commands() {
-        for (name, command) in [
-            (
-                "parted_-s_.dev.sda_unit_s_print",
-                "parted -s /dev/sda unit s print",
-            ),
-            (
-                "dumpe2fs_-h_.dev.mapper.vg-root",
-                "dumpe2fs -h /dev/mapper/vg-root",
-            ),
-            ("lsblk_-f_-a_-l", "lsblk -f -a -l"),
-            ("mdadm_-D_.dev.md0", "mdadm -D /dev/md0"),
-            ("xfs_info_.data", "xfs_info .data"),
-            (
-                "dumpe2fs_-h_.dev.mapper.vg_data-lv_root",
-                "dumpe2fs -h /dev/mapper/vg_data-lv_root",
-            ),
-        ] {
-            assert_eq!(command_of(name), command);
-        }
-    }
 
     #[test]
     fn hosts_are_named_by_the_directory() {
@@ -201,6 +208,8 @@ mod tests {
                 Some("web.example.com"),
             ),
             ("x/sosreport-a-2026-11-28-b", Some("a")),
+            ("sosreport-ora1.02512345-20140318101500-ab12", Some("ora1")),
+            ("sosreport-db-20140318101500-ab12-xyz", Some("db")),
             ("unpacked", None),
         ] {
             assert_eq!(host(top), name, "{top}");

@@ -1,0 +1,112 @@
+//! `pvereport` of Proxmox VE: a text with a title above each subject and each command above what it printed.
+//!
+//! ```text
+//! ==== info about disks ====
+//!
+//! # lsblk --ascii -M -o +HOTPLUG,ROTA,PHY-SEC,FSTYPE,MODEL,TRAN
+//! NAME        MAJ:MIN RM  SIZE RO TYPE MOUNTPOINTS HOTPLUG ROTA PHY-SEC FSTYPE MODEL TRAN
+//! ```
+//!
+//! No command in it prints where partitions start.
+//!
+//! Source: pve-manager `PVE/Report.pm`.
+
+use super::part::{Part, Report};
+use crate::captured::text::Line;
+
+pub(super) static REPORT: Report = Report {
+    name: "pvereport",
+    is,
+    host,
+    parts,
+    besides: |_, _| {},
+};
+
+/// Programs whose output tells of storage. Others print files, such as the settings of guests, whose disks are none of the host's.
+const PROGRAMS: [&str; 13] = [
+    "blkid", "fdisk", "findmnt", "lsblk", "lvs", "mount", "nvme", "parted", "pvs", "sfdisk",
+    "smartctl", "vgs", "zpool",
+];
+
+/// `==== info about storage ====`.
+fn title<'t>(line: &Line<'t>) -> Option<&'t str> {
+    let text = line.text.trim();
+    text.strip_prefix("==== ")?.strip_suffix(" ====")
+}
+
+fn is(lines: &[Line<'_>]) -> bool {
+    let titles = lines.iter().filter_map(title);
+    let is_its = |title: &str| title == "general system info" || title.starts_with("info about ");
+    titles.filter(|title| is_its(title)).take(2).count() == 2
+}
+
+/// The command in the line above an output.
+fn command<'t>(line: &Line<'t>) -> Option<&'t str> {
+    line.text.strip_prefix("# ").map(str::trim)
+}
+
+fn host<'t>(lines: &[Line<'t>]) -> Option<&'t str> {
+    let at = lines
+        .iter()
+        .position(|line| command(line) == Some("hostname"))?;
+    let said = lines.get(at + 1..)?.iter().find(|line| !line.is_blank())?;
+    let name = said.text.trim();
+    let is_name = !name.is_empty() && !name.contains([' ', '#', '=']);
+    is_name.then_some(name)
+}
+
+fn parts<'t>(lines: &[Line<'t>]) -> Vec<Part<'t>> {
+    let mut parts: Vec<Part<'t>> = Vec::new();
+    let mut is_read = false;
+    for line in lines {
+        if let Some(typed) = command(line) {
+            let program = typed.split_whitespace().next().unwrap_or_default();
+            is_read = PROGRAMS.contains(&program);
+            if is_read {
+                parts.push(Part {
+                    command: Some(typed),
+                    lines: Vec::new(),
+                });
+            }
+        } else if title(line).is_some() {
+            is_read = false;
+        } else if let (true, Some(part)) = (is_read, parts.last_mut()) {
+            part.lines.push(*line);
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(text: &str) -> Vec<Line<'_>> {
+        (1..)
+            .zip(text.lines())
+            .map(|(number, text)| Line { number, text })
+            .collect()
+    }
+
+    #[test]
+    fn commands_are_apart_and_files_are_left_out() {
+        let text = "\n==== general system info ====\n\n# hostname\npve1\n\n# cat /etc/hosts\n127.0.0.1 localhost\n\n\
+                    ==== info about disks ====\n\n# lsblk --ascii\nNAME\nsda\n\n# ls -l /dev/disk/by-*/\ntotal 0\n";
+        let lines = lines(text);
+        assert!(is(&lines));
+        assert_eq!(host(&lines), Some("pve1"));
+        let found = parts(&lines);
+        let [disks] = found.as_slice() else {
+            panic!("{}", found.len());
+        };
+        assert_eq!(disks.command, Some("lsblk --ascii"));
+        assert_eq!(disks.lines.first().map(|line| line.number), Some(13));
+        assert_eq!(disks.lines.len(), 3);
+    }
+
+    #[test]
+    fn one_title_is_no_report() {
+        assert!(!is(&lines("==== info about disks ====\nnothing\n")));
+        assert_eq!(host(&lines("# hostname\n")), None);
+    }
+}
