@@ -48,6 +48,7 @@ mod support_archives;
 mod syscalls;
 mod targets;
 mod trace;
+mod trace_memory;
 mod volumes;
 mod windows;
 mod windows_bench;
