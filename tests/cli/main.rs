@@ -53,6 +53,7 @@ mod support_texts;
 mod syscalls;
 mod targets;
 mod trace;
+mod trace_memory;
 mod volumes;
 mod windows;
 mod windows_bench;

@@ -6,6 +6,7 @@ import os
 import random
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -53,6 +54,15 @@ def csv(path, columns):
     return path
 
 
+def parquet(path, columns, rows):
+    """The same in Parquet, so many rows a group."""
+    import pyarrow
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table(columns), path, row_group_size=rows)
+    return path
+
+
 MAP = "offset=offset,size=length,op=operation,device=device,time=time:ns"
 
 
@@ -60,6 +70,16 @@ MAP = "offset=offset,size=length,op=operation,device=device,time=time:ns"
 def table(tmp_path_factory):
     columns = rows(20_000)
     return columns, csv(tmp_path_factory.mktemp("rows") / "rows.csv", columns)
+
+
+@pytest.fixture(scope="session")
+def spark():
+    from pyspark.sql import SparkSession
+
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    session = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1").getOrCreate()
+    yield session
+    session.stop()
 
 
 def judged(found):

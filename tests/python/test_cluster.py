@@ -12,7 +12,7 @@ from pathlib import Path
 import pyspark
 import pytest
 import straddle
-from conftest import MAP, REPOSITORY, csv, document, judged, rows
+from conftest import MAP, REPOSITORY, csv, document, judged, parquet, rows
 
 HOME = Path(pyspark.__file__).parent
 UNITS = ["--units", "4K,64K,192K"]
@@ -80,6 +80,16 @@ def test_a_cluster_counts_what_the_command_counts(tmp_path, cluster, trace):
     assert judged(found) == judged(document("trace", trace, *UNITS, "--columns", MAP))
     assert {end["Task End Reason"]["Reason"] for end in ends} == {"Success"}
     # Both did some of it.
+    assert len({end["Task Info"]["Executor ID"] for end in ends}) == 2
+
+
+def test_a_cluster_counts_row_groups_of_parquet(tmp_path, cluster, trace):
+    file = parquet(tmp_path / "rows.parquet", rows(60_000), 3000)
+    found, ends = job(tmp_path, cluster[0], file)
+    assert judged(found) == judged(document("trace", trace, *UNITS, "--columns", MAP))
+    assert [one["format"] for one in found["files"]] == ["parquet"]
+    # Twenty row groups, of which each is more than a task has to have at least.
+    assert sum(end["Stage ID"] == 0 for end in ends) == 20
     assert len({end["Task Info"]["Executor ID"] for end in ends}) == 2
 
 

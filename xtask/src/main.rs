@@ -44,7 +44,9 @@ cargo xtask TASK
   bench history        measure the list of a hundred thousand runs beside Python's sqlite3, and archive the figures
   bench hosts          measure ten thousand captured hosts, and archives of a support tool, beside unpacking them, and archive the figures
   bench report         measure the report of a fleet of a hundred thousand, and how a browser opens it, and archive the figures
-  bench trace [N]      read a trace of N million requests (50) beside Polars, DuckDB and a loop that checks nothing, and archive the figures
+  bench trace [N]      read a trace of N million requests (50), as CSV and as Parquet, beside Polars, DuckDB, pyarrow and a loop that
+                       checks nothing, and archive the figures
+  bench spark [N]      count N million requests (50) with Spark by scan, by mapInArrow and in SQL, and archive the figures
   bench studies        simulate every published experiment, archive what came out, and write docs/studies.md from it
   soak                 list the named runs of what takes too long for every commit, with the result of the last one
   soak NAME [MINUTES]  make one of them, and archive what came of it in tests/soak/ (all: all of them; MINUTES of fuzzing)
@@ -113,6 +115,8 @@ fn task(args: &[&str]) -> Result<()> {
         ["bench", "report"] => bench::report(),
         ["bench", "trace"] => bench::trace(50),
         ["bench", "trace", millions] => bench::trace(millions.parse()?),
+        ["bench", "spark"] => bench::spark(50),
+        ["bench", "spark", millions] => bench::spark(millions.parse()?),
         ["bench", "studies"] => {
             bench::studies()?;
             docs::write()

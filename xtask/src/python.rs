@@ -7,17 +7,17 @@ use std::process::Command;
 use crate::packages::PYTHON;
 use crate::run::{cargo, repository, run};
 
-/// Builds the module and the command, and holds one against the other; `rest` goes to pytest.
-pub(crate) fn test(rest: &[&str]) -> Result<()> {
-    let folder = repository().join(PYTHON);
-    let program = |name: &str| -> Result<PathBuf> {
-        let path = folder.join("bin").join(name);
-        path.is_file().then_some(path).with_context(|| {
-            format!("{PYTHON}/bin/{name} is missing: tests/python/requirements.txt names it, and `rm -r {PYTHON}` has it installed anew")
-        })
-    };
-    run(cargo().args(["build", "--quiet", "--package", "straddle-cli"]))?;
-    let wheels = folder.join("wheels");
+/// A program that packages of tests/python brought.
+fn program(name: &str) -> Result<PathBuf> {
+    let path = repository().join(PYTHON).join("bin").join(name);
+    path.is_file().then_some(path).with_context(|| {
+        format!("{PYTHON}/bin/{name} is missing: tests/python/requirements.txt names it, and `rm -r {PYTHON}` has it installed anew")
+    })
+}
+
+/// Builds the module with this profile, and installs it in target/python.
+pub(crate) fn install(profile: &str) -> Result<()> {
+    let wheels = repository().join(PYTHON).join("wheels");
     if wheels.exists() {
         std::fs::remove_dir_all(&wheels)?;
     }
@@ -27,7 +27,7 @@ pub(crate) fn test(rest: &[&str]) -> Result<()> {
             "build",
             "--quiet",
             "--profile",
-            "dev",
+            profile,
             "--compatibility",
             "linux",
         ])
@@ -41,7 +41,13 @@ pub(crate) fn test(rest: &[&str]) -> Result<()> {
         .args(["--disable-pip-version-check", "--force-reinstall"])
         .args(["--no-deps", "--no-index", "--find-links"])
         .arg(&wheels)
-        .arg("straddle"))?;
+        .arg("straddle"))
+}
+
+/// Builds the module and the command, and holds one against the other; `rest` goes to pytest.
+pub(crate) fn test(rest: &[&str]) -> Result<()> {
+    run(cargo().args(["build", "--quiet", "--package", "straddle-cli"]))?;
+    install("dev")?;
     run(Command::new(program("python")?)
         .args([
             "-m",

@@ -55,6 +55,11 @@ impl<W: Write> Write for Plain<W> {
     }
 }
 
+/// stdout for a long document, in large pieces: there are no styles in it, and what a terminal would obey it has escaped itself.
+pub(crate) fn document() -> io::BufWriter<io::Stdout> {
+    io::BufWriter::with_capacity(64 << 10, io::stdout())
+}
+
 /// Columns of the terminal; 100 where there is none.
 pub(crate) fn width() -> usize {
     terminal_size::terminal_size().map_or(100, |(width, _)| usize::from(width.0))

@@ -34,12 +34,23 @@ pub fn line<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<String> {
 /// Those of the value.
 pub fn pretty<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<String> {
     let mut out = Vec::new();
+    write_pretty(value, &mut out)?;
+    text(out)
+}
+
+/// Writes the same, for documents of any length.
+///
+/// # Errors
+/// Those of `out`, and those of the value.
+pub fn write_pretty<T: Serialize + ?Sized>(
+    value: &T,
+    mut out: impl Write,
+) -> serde_json::Result<()> {
     value.serialize(&mut Serializer::with_formatter(
         &mut out,
         Escaped(PrettyFormatter::new()),
     ))?;
-    out.push(b'\n');
-    text(out)
+    out.write_all(b"\n").map_err(serde_json::Error::io)
 }
 
 fn text(bytes: Vec<u8>) -> serde_json::Result<String> {

@@ -34,8 +34,8 @@ pub use error::TraceError;
 pub use format::Format;
 pub use input::{Input, Source};
 pub use judge::{
-    Answer, Cost, Curve, DeviceAnswer, GridAnswer, Load, Question, STEP, Shape, Shapes,
-    WindowAnswer, answer,
+    Answer, Cost, Curve, DeviceAnswer, DeviceAnswers, GridAnswer, Load, Question, STEP, Shape,
+    Shapes, WindowAnswer, answer,
 };
 pub use lines::{BadLine, Counts, Fault};
 pub use names::Device;

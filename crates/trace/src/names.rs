@@ -1,6 +1,6 @@
 //! Devices by name: numbers for all threads, and what each thread knows of them.
 
-use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::record::{Event, Record, shown};
@@ -22,10 +22,54 @@ pub struct Device {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SharedNames(Arc<Mutex<Numbered>>);
 
+/// A hundred thousand devices are nothing unusual, so a name is kept once, and what finds it are five to ten bytes for each.
 #[derive(Debug, Default)]
 struct Numbered {
-    devices: Vec<Arc<Device>>,
-    numbers: HashMap<Arc<Device>, u32>,
+    devices: Vec<Device>,
+    /// Places in `devices`, by a digest of the device, at most half of them taken.
+    slots: Vec<u32>,
+    /// Names are anybody's, so nobody knows beforehand which of them meet.
+    state: RandomState,
+}
+
+impl Numbered {
+    /// The number of a device, or the free slot where it would be.
+    fn find(&self, device: &Device) -> Result<u32, usize> {
+        let mask = self.slots.len().wrapping_sub(1);
+        let digest = self.state.hash_one(device) >> 32;
+        let mut slot = usize::try_from(digest).unwrap_or(0) & mask;
+        loop {
+            match self.slots.get(slot) {
+                Some(&FREE) | None => return Err(slot),
+                Some(number) if self.devices.get(*number as usize) == Some(device) => {
+                    return Ok(*number);
+                }
+                Some(_) => slot = (slot + 1) & mask,
+            }
+        }
+    }
+
+    fn number(&mut self, device: Device) -> Option<u32> {
+        if self.slots.len() <= 2 * self.devices.len() {
+            self.slots = vec![FREE; (2 * self.slots.len()).max(64)];
+            for at in 0..self.devices.len() {
+                if let Err(slot) = self.find(&self.devices[at]) {
+                    self.slots[slot] = u32::try_from(at).ok()?;
+                }
+            }
+        }
+        let slot = match self.find(&device) {
+            Ok(number) => return Some(number),
+            Err(slot) => slot,
+        };
+        if self.devices.len() >= MAX_DEVICES {
+            return None;
+        }
+        let number = u32::try_from(self.devices.len()).ok()?;
+        self.devices.push(device);
+        *self.slots.get_mut(slot)? = number;
+        Some(number)
+    }
 }
 
 impl SharedNames {
@@ -39,26 +83,12 @@ impl SharedNames {
 
     pub(crate) fn number(&self, device: Device) -> Option<u32> {
         let mut numbered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(number) = numbered.numbers.get(&device) {
-            return Some(*number);
-        }
-        let number = numbered.devices.len();
-        if number >= MAX_DEVICES {
-            return None;
-        }
-        let number = u32::try_from(number).ok()?;
-        let device = Arc::new(device);
-        numbered.devices.push(Arc::clone(&device));
-        numbered.numbers.insert(device, number);
-        Some(number)
+        numbered.number(device)
     }
 
     /// All devices, by number. Nobody has a number from it afterwards.
     pub(crate) fn into_devices(self) -> Vec<Device> {
-        let numbered = std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner));
-        drop(numbered.numbers);
-        let devices = numbered.devices.into_iter();
-        devices.map(Arc::unwrap_or_clone).collect()
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner)).devices
     }
 }
 
@@ -66,33 +96,26 @@ impl SharedNames {
 #[derive(Debug)]
 struct Spelling {
     key: Short,
-    name: Box<[u8]>,
-    /// Its place among the devices of this thread.
+    /// Where the name of one that is longer than [`SHORT`] begins among all such names.
+    at: u32,
+    /// The number of its device.
     device: u32,
-}
-
-/// A device as one thread sees it.
-#[derive(Debug)]
-struct Local {
-    /// For all threads.
-    number: u32,
-    /// In the block that is read.
-    course: Option<Course>,
 }
 
 /// A small table of its own for each thread, so that none waits for another.
 pub(crate) struct LocalNames {
     shared: SharedNames,
     spellings: Vec<Spelling>,
+    /// Names that are longer than [`SHORT`], one behind the other.
+    long: Vec<u8>,
     /// Places in `spellings`, by a digest of the name.
     slots: Vec<u32>,
     /// The spelling of the last request.
     last: usize,
-    devices: Vec<Local>,
-    /// Places in `devices`, by number.
-    places: HashMap<u32, u32>,
-    /// Devices with a course in this block.
-    touched: Vec<u32>,
+    /// Where in `courses` a device is, by its number.
+    places: Vec<u32>,
+    /// What devices did in this block.
+    courses: Vec<(u32, Course)>,
     /// Nobody asks for numbers, so none are given.
     closed: bool,
 }
@@ -104,11 +127,11 @@ impl LocalNames {
         LocalNames {
             shared,
             spellings: Vec::new(),
+            long: Vec::new(),
             slots: vec![FREE; 64],
             last: 0,
-            devices: Vec::new(),
-            places: HashMap::new(),
-            touched: Vec::new(),
+            places: Vec::new(),
+            courses: Vec::new(),
             closed: false,
         }
     }
@@ -123,19 +146,19 @@ impl LocalNames {
     pub(crate) fn follow(&mut self, record: &Record<'_>) -> Option<u32> {
         let key = Short::of(record.device, record.event);
         let last = self.spellings.get(self.last);
-        if !last.is_some_and(|last| last.is(key, record.device)) {
+        if !last.is_some_and(|last| last.is(key, record.device, &self.long)) {
             self.last = self.find(key, record.device, record.event)?;
         }
-        let place = self.spellings.get(self.last)?.device;
-        let device = self.devices.get_mut(place as usize)?;
-        match &mut device.course {
-            Some(course) => course.add(record),
-            none => {
-                *none = Some(Course::new(record));
-                self.touched.push(place);
+        let number = self.spellings.get(self.last)?.device;
+        let place = self.places.get_mut(number as usize)?;
+        match self.courses.get_mut(*place as usize) {
+            Some((_, course)) => course.add(record),
+            None => {
+                *place = u32::try_from(self.courses.len()).ok()?;
+                self.courses.push((number, Course::new(record)));
             }
         }
-        Some(device.number)
+        Some(number)
     }
 
     fn find(&mut self, key: Short, name: &[u8], event: Event) -> Option<usize> {
@@ -154,7 +177,7 @@ impl LocalNames {
                 return self.enter(key, name, event);
             }
             let spelling = self.spellings.get(at as usize)?;
-            if spelling.is(key, name) {
+            if spelling.is(key, name, &self.long) {
                 return Some(at as usize);
             }
             slot = (slot + 1) & mask;
@@ -167,22 +190,21 @@ impl LocalNames {
             name: shown(name),
             event,
         })?;
-        let next = u32::try_from(self.devices.len()).ok()?;
-        let device = *self.places.entry(number).or_insert(next);
-        if device == next {
-            self.devices.push(Local {
-                number,
-                course: None,
-            });
+        if self.places.len() <= number as usize {
+            self.places.resize(number as usize + 1, FREE);
         }
         // Spellings without end would be memory without end.
         if self.spellings.len() >= 2 * MAX_DEVICES {
             return None;
         }
+        let at = u32::try_from(self.long.len()).ok()?;
+        if name.len() > SHORT {
+            self.long.extend_from_slice(name);
+        }
         self.spellings.push(Spelling {
             key,
-            name: name.into(),
-            device,
+            at,
+            device: number,
         });
         let mut from = self.spellings.len() - 1;
         if self.spellings.len() * 2 > self.slots.len() {
@@ -202,15 +224,13 @@ impl LocalNames {
 
     /// What the devices of a block did, by number.
     pub(crate) fn end(&mut self) -> Vec<(u32, Course)> {
-        let mut courses: Vec<(u32, Course)> = Vec::with_capacity(self.touched.len());
-        for place in self.touched.drain(..) {
-            let device = self.devices.get_mut(place as usize);
-            if let Some(Local { number, course }) = device
-                && let Some(course) = course.take()
-            {
-                courses.push((*number, course));
+        let mut courses = std::mem::take(&mut self.courses);
+        for (number, _) in &courses {
+            if let Some(place) = self.places.get_mut(*number as usize) {
+                *place = FREE;
             }
         }
+        courses.shrink_to_fit();
         courses.sort_unstable_by_key(|(number, _)| *number);
         courses
     }
@@ -272,8 +292,9 @@ impl Short {
 
 impl Spelling {
     #[inline]
-    fn is(&self, key: Short, name: &[u8]) -> bool {
-        self.key == key && (name.len() <= SHORT || *self.name == *name)
+    fn is(&self, key: Short, name: &[u8], long: &[u8]) -> bool {
+        let at = self.at as usize;
+        self.key == key && (name.len() <= SHORT || long.get(at..at + name.len()) == Some(name))
     }
 }
 

@@ -20,7 +20,10 @@ pub(crate) fn digits(block: &[u8], from: usize, to: usize) -> Option<u64> {
         17..=20 => {
             let low = eight_digits(masked(block, to, 8)?)?;
             let middle = eight_digits(masked(block, to - 8, 8)?)?;
-            let high = slow(block.get(from..to - 16)?)?;
+            let high = match to >= 24 {
+                true => eight_digits(masked(block, to - 16, len - 16)?)?,
+                false => slow(block.get(from..to - 16)?)?,
+            };
             high.checked_mul(10_000_000_000_000_000)?
                 .checked_add(middle * 100_000_000 + low)
         }

@@ -154,7 +154,7 @@ fn assert_answer(answer: &Answer, requests: &[One], question: &Question) {
             .parse::<u8>()
             .expect("a disk");
         let requests = &of[&number];
-        assert_device(device, requests, question, at < question.devices);
+        assert_device(&device, requests, question, at < question.devices);
         // In the order of the file.
         let follows = requests
             .windows(2)

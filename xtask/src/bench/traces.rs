@@ -1,10 +1,11 @@
 //! `cargo xtask bench trace`: a trace in the shape of MSR Cambridge, read by straddle, by DuckDB and Polars, and by a loop that checks
-//! nothing.
+//! nothing; and the same in Parquet, beside decoding alone.
 
 use anyhow::{Context, Result, ensure};
 use std::fs::File;
 use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::archive::Archive;
 use super::measure::{Series, peak_kib, printed, wall_us};
@@ -13,11 +14,30 @@ use crate::packages;
 use crate::run::{cargo, repository, run};
 
 const ROUNDS: usize = 5;
+/// Starts that are asked about beside today's.
+const OFFSETS: &str = "32256,32768,65536,131072,262144,524288,1048576";
+/// Which column of the table in Parquet is what.
+const COLUMNS: &str = "offset=start,size=length,op=kind,device=host+disk";
+/// What reads it, and how it is called there.
+const PARQUET: [(&str, Option<&str>); 4] = [
+    ("straddle trace", None),
+    ("pyarrow, decoding alone", Some("pyarrow-parquet")),
+    ("DuckDB, counted first", Some("duckdb-parquet")),
+    ("Polars, counted first", Some("polars-parquet")),
+];
 
 /// Measures with so many million requests, and archives the figures under benches/.
 pub(crate) fn trace(millions: usize) -> Result<()> {
     packages::for_traces()?;
-    run(cargo().args(["build", "--quiet", "--release", "--package", "straddle-cli"]))?;
+    run(cargo().args([
+        "build",
+        "--quiet",
+        "--release",
+        "--package",
+        "straddle-cli",
+        "--features",
+        "parquet",
+    ]))?;
     run(cargo().args([
         "build",
         "--quiet",
@@ -39,21 +59,21 @@ pub(crate) fn trace(millions: usize) -> Result<()> {
         let path = scratch.0.join("trace.csv");
         file(&path, millions * 1_000_000, spread)?;
         let bytes = as_f64(usize::try_from(path.metadata()?.len())?);
-        let path = path.to_string_lossy();
-        let offsets = "32256,32768,65536,131072,262144,524288,1048576";
-        let ours = vec![
-            &*straddle,
-            "trace",
-            "--quiet",
-            "--threads",
-            "2",
-            "--units",
-            "4K,64K,128K,256K",
-            "--offsets",
-            offsets,
-            &path,
-        ];
+        let table = parquet(&path, "snappy")?;
+        let packed = as_f64(usize::try_from(table.metadata()?.len())?);
+        let (path, table) = (path.to_string_lossy(), table.to_string_lossy());
+        let of = |path, more: &[&'static str]| {
+            let words = ["trace", "--quiet", "--threads", "2"];
+            let asked = ["--units", "4K,64K,128K,256K", "--offsets", OFFSETS];
+            let words = words.iter().chain(&asked).chain(more).copied();
+            let mut all = vec![&*straddle];
+            all.extend(words);
+            all.push(path);
+            all
+        };
+        let ours = of(&*path, &[]);
         let peer = |mode| vec![&*python, &*script, mode, &*path];
+        let peer_of_parquet = |mode| vec![&*python, &*script, mode, &*table];
         let mut series = [
             "straddle trace",
             "a bare loop",
@@ -83,6 +103,29 @@ pub(crate) fn trace(millions: usize) -> Result<()> {
             "resident",
             &[memory],
         );
+        let ours = of(&*table, &["--columns", COLUMNS]);
+        let mut series = PARQUET.map(|(name, _)| Series::new(name));
+        for _ in 0..ROUNDS {
+            for ((_, mode), one) in PARQUET.into_iter().zip(&mut series) {
+                one.push(match mode {
+                    Some(mode) => seconds(&peer_of_parquet(mode))?,
+                    None => wall_us(&ours)? / 1e6,
+                });
+            }
+        }
+        let note = format!(
+            "The same in Parquet with Snappy, {:.2} GB, row groups of a million. Decoding is that of the five columns that straddle reads",
+            packed / 1e9
+        );
+        archive.section(&format!("Parquet, {name}"), "s", &note, &series);
+        let mut memory = Series::new("straddle trace");
+        memory.push(peak_kib(&ours)?);
+        archive.section(
+            &format!("Peak memory, Parquet, {name}"),
+            "KiB",
+            "resident",
+            &[memory],
+        );
     }
     archive.write("trace", &format!("cargo xtask bench trace {millions}"))
 }
@@ -96,9 +139,20 @@ fn seconds(words: &[&str]) -> Result<f64> {
         .with_context(|| format!("`{}` said: {text}", words.join(" ")))
 }
 
+/// Writes a trace in Parquet beside it, packed like this.
+pub(super) fn parquet(path: &Path, packing: &str) -> Result<PathBuf> {
+    let script = repository().join("tests/python/bench_trace.py");
+    run(Command::new(repository().join("target/python/bin/python"))
+        .arg(script)
+        .arg("make")
+        .arg(path)
+        .arg(packing))?;
+    Ok(path.with_extension("parquet"))
+}
+
 /// Fifteen disks of five hosts; requests of 512 bytes to 64 KiB, two in three of them writes; with `spread` one in four begins at any
 /// sector, otherwise all where the pages of a partition at sector 63 begin.
-fn file(path: &Path, requests: usize, spread: bool) -> Result<()> {
+pub(super) fn file(path: &Path, requests: usize, spread: bool) -> Result<()> {
     const HOSTS: [&str; 5] = ["usr", "src1", "web", "proj", "mds"];
     const LENGTHS: [u64; 8] = [4096, 8192, 16_384, 65_536, 4096, 8192, 512, 4096];
     let mut out = BufWriter::with_capacity(1 << 20, File::create(path)?);

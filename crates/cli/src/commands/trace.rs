@@ -1,4 +1,4 @@
-use std::io::Write;
+use std::io::{self, Write};
 
 use straddle::report::json;
 use straddle::report::trace::{Document, Trace, csv, text};
@@ -72,7 +72,11 @@ fn all_read(args: &args::trace::Trace, trace: &Trace) -> bool {
 fn print(args: &args::trace::Trace, trace: &Trace) -> anyhow::Result<()> {
     match if args.json { Format::Json } else { args.format } {
         Format::Text => output::print(&text(trace))?,
-        Format::Json => output::print(&json::pretty(&Document::new(trace))?)?,
+        Format::Json => {
+            let mut out = output::document();
+            json::write_pretty(&Document::new(trace), &mut out).map_err(io::Error::from)?;
+            out.flush()?;
+        }
         Format::Csv => {
             let mut out = output::stdout();
             csv(trace, &mut out)?;

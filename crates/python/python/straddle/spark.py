@@ -81,6 +81,16 @@ def _uri(path: str) -> str:
     return path if "://" in path else "file://" + os.path.abspath(path)
 
 
+def _name(path: str) -> str:
+    """An address as reports show it: passwords stand before the host or behind the question mark, and both only say how it is reached."""
+    scheme, mark, rest = path.partition("://")
+    if not mark or scheme == "file":
+        return path
+    bare, _, _ = rest.partition("?")
+    host, slash, inside = bare.partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{inside}"
+
+
 def scan(
     paths: Union[str, Iterable[str]],
     *,
@@ -99,9 +109,14 @@ def scan(
         raise ValueError("a block has at least one byte")
     paths = [paths] if isinstance(paths, str) else list(paths)
     files = [file for path in paths for file in _files(_uri(path))]
-    ranges = [one for file in files for one in _ranges(file, block)]
-    if not ranges:
+    if not files:
         raise ValueError("there are no files")
+    known: set[str] = set()
+    for name in map(_name, files):
+        if name in known:
+            raise ValueError(f"{name} is given twice")
+        known.add(name)
+    ranges = [one for file in files for one in _ranges(file, block)]
 
     def counted(one: _Range) -> bytes:
         from pyarrow import fs
@@ -110,7 +125,7 @@ def scan(
         system, inside = fs.FileSystem.from_uri(path)
         whole = end is None
         with system.open_input_file(inside) as file:
-            counts = straddle.Counts.scan(file, None if whole else begin, end, name=path, **counting)
+            counts = straddle.Counts.scan(file, None if whole else begin, end, name=_name(path), **counting)
             return counts.to_bytes()
 
     def both(first: bytes, second: bytes) -> bytes:

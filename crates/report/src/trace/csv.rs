@@ -36,8 +36,8 @@ pub fn write(trace: &Trace, out: impl Write) -> csv::Result<()> {
     for section in &trace.sections {
         of_device(section, &section.answer.all, &mut writer)?;
         if section.answer.devices.len() > 1 {
-            for device in &section.answer.devices {
-                of_device(section, device, &mut writer)?;
+            for device in section.answer.devices.iter() {
+                of_device(section, &device, &mut writer)?;
             }
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use straddle_geometry::{Access, Bytes, Family};
 use straddle_stack::GridRole;
 use straddle_trace::{BadLine, DeviceAnswer, GridAnswer, Load, WindowAnswer};
@@ -95,15 +95,28 @@ struct Place<'a> {
     /// All devices together.
     all: Device<'a>,
     /// Each of them, those with most requests first.
-    devices: Vec<Device<'a>>,
+    #[schemars(with = "Vec<Device<'a>>")]
+    devices: Devices<'a>,
     /// Over time.
     windows: Vec<Window>,
+}
+
+/// Devices, of which there may be a hundred thousand: each is made when it is written.
+#[derive(Debug)]
+struct Devices<'a>(&'a Section);
+
+impl Serialize for Devices<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Devices(section) = self;
+        let devices = section.answer.devices.iter();
+        serializer.collect_seq(devices.map(|device| Device::of(&device, section)))
+    }
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 struct Device<'a> {
     /// Its name; none: all of them.
-    name: Option<&'a str>,
+    name: Option<String>,
     /// Which step of its requests was recorded.
     step: Option<&'static str>,
     /// By direction.
@@ -263,15 +276,14 @@ impl<'a> Bad<'a> {
 impl<'a> Place<'a> {
     fn of(section: &'a Section) -> Place<'a> {
         let answer = &section.answer;
-        let device = |device: &'a DeviceAnswer| Device::of(device, section);
         Place {
             name: section.title.as_deref(),
             start: section.question.today,
             absolute: section.question.is_absolute,
             common: answer.common,
             left_out: answer.left_out,
-            all: device(&answer.all),
-            devices: answer.devices.iter().map(device).collect(),
+            all: Device::of(&answer.all, section),
+            devices: Devices(section),
             windows: answer
                 .windows
                 .iter()
@@ -282,12 +294,12 @@ impl<'a> Place<'a> {
 }
 
 impl<'a> Device<'a> {
-    fn of(device: &'a DeviceAnswer, section: &'a Section) -> Device<'a> {
+    fn of(device: &DeviceAnswer, section: &'a Section) -> Device<'a> {
         let most = device.dear.most(10);
         let best = device.best.or(section.answer.all.best);
         let grids = section.boundaries.iter().zip(&device.grids);
         Device {
-            name: device.device.as_ref().map(|device| &*device.name),
+            name: device.device.as_ref().map(|device| device.name.clone()),
             step: device.device.as_ref().map(|device| device.event.name()),
             requests: Directions::of(device.requests),
             bytes: Directions::of(device.bytes),

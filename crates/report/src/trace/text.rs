@@ -1,5 +1,6 @@
 //! Traces as text: what was read, where requests begin, what each start costs, which devices.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use straddle_geometry::{Access, Bytes, Family};
@@ -266,7 +267,7 @@ fn devices(section: &Section, out: &mut String) {
         return;
     }
     let _ = writeln!(out, "{}", paint(STRONG, "Devices"));
-    let shown = &devices[..devices.len().min(DEVICES)];
+    let shown: Vec<Cow<'_, DeviceAnswer>> = devices.iter().take(DEVICES).collect();
     let words = |of: &dyn Fn(&DeviceAnswer) -> String| -> Vec<Cell> {
         shown.iter().map(|device| Cell::from(of(device))).collect()
     };

@@ -6,11 +6,12 @@ use straddle_geometry::{Access, Bytes, Family, Grid, gcd};
 
 use super::curves::{Curves, Loads, grids_of, load, side};
 use super::load::Load;
+use super::packed::{DeviceAnswers, Packed, Place};
 use super::question::Question;
 use super::shapes::{Cost, Shape, Shapes};
 use super::step::judged;
 use crate::names::Device;
-use crate::statistics::{Key, PERIOD, Statistics};
+use crate::statistics::{Key, Merged, PERIOD, Statistics};
 
 /// What requests do on one grid. Pairs are reads and writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,7 +101,7 @@ pub struct Answer {
     /// All devices together.
     pub all: DeviceAnswer,
     /// Each of them, those with most requests first.
-    pub devices: Vec<DeviceAnswer>,
+    pub devices: DeviceAnswers,
     /// The least common multiple of all units: starts that differ by it are alike. `None` when it is too large to try all below.
     pub common: Option<u64>,
     /// Requests of other steps that were left out, so that none counts twice.
@@ -115,200 +116,273 @@ pub struct Answer {
 /// When what was kept on disk cannot be read.
 pub fn answer(statistics: &mut Statistics, question: &Question) -> io::Result<Answer> {
     let judged = judged(statistics, &question.only)?;
-    let mut devices = Devices::new(statistics, &judged.is);
+    let sequential = statistics.sequential();
     let mut all = DeviceAnswer::default();
-    let loads = everywhere(statistics, question, &mut devices, &mut all)?;
+    let (loads, requests) = everywhere(statistics, question, &judged.is, &mut all)?;
     let common = question.common();
     all.best = common.map(|common| loads.best(question, common));
     all.grids = loads.grids(question, all.best);
-    for device in &devices.answers {
-        all.sequential[0] += device.sequential[0];
-        all.sequential[1] += device.sequential[1];
-    }
-    let mut closely: BTreeMap<usize, Curves> = devices
-        .largest(question.devices)
-        .map(|at| (at, Curves::new(question)))
-        .collect();
-    let windows = one_by_one(statistics, question, &mut devices, &mut all, &mut closely)?;
-    for (at, curves) in closely {
-        let device = &mut devices.answers[at];
-        let loads = curves.loads();
-        device.best = common.map(|common| loads.best(question, common));
-        device.grids = loads.grids(question, device.best);
-    }
-    let mut devices = devices.answers;
-    devices.sort_by(|a, b| a.order().cmp(&b.order()));
+    let order = order(statistics.devices(), &judged.is, &requests);
+    let closely = order.iter().take(question.devices);
+    let mut closely: BTreeMap<u32, Option<DeviceAnswer>> =
+        closely.map(|number| (*number, None)).collect();
+    let mut others = Packed::new(question.grids.clone());
+    // Where the answer for a device is, by its number.
+    let mut at = vec![Place::default(); judged.is.len()];
+    let mut windows = Windows::new(statistics.window(), question);
+    let devices: Vec<Device> = std::mem::take(&mut statistics.devices);
+    let mut each = || -> io::Result<()> {
+        let mut keys = Keys::new(statistics, question)?;
+        for (number, device) in (0_u32..).zip(&devices) {
+            let place = number as usize;
+            if !judged.is[place] {
+                continue;
+            }
+            let close = closely.get_mut(&number);
+            let mut one = One {
+                answer: DeviceAnswer {
+                    device: Some(device.clone()),
+                    sequential: sequential[place],
+                    ..DeviceAnswer::default()
+                },
+                curves: close.is_some().then(|| Curves::new(question)),
+            };
+            keys.of(number, |grids, is_first, key, count| {
+                if is_first {
+                    one.answer.count(question, key, count);
+                }
+                one.on_grids(
+                    question,
+                    grids,
+                    is_first,
+                    key,
+                    count,
+                    &mut all,
+                    &mut windows,
+                );
+            })?;
+            all.sequential[0] += one.answer.sequential[0];
+            all.sequential[1] += one.answer.sequential[1];
+            match close {
+                Some(close) => *close = Some(one.closely(question, common)),
+                None => at[place] = others.push(&one.answer),
+            }
+        }
+        Ok(())
+    };
+    let done = each();
+    statistics.devices = devices;
+    done?;
+    let first = order.iter().filter_map(|number| closely.remove(number)?);
+    let first: Vec<DeviceAnswer> = first.collect();
+    let others_at = order.iter().skip(first.len());
+    let others_at = others_at.map(|number| at[*number as usize]).collect();
     Ok(Answer {
         all,
-        devices,
+        devices: DeviceAnswers::new(first, others, others_at),
         common,
         left_out: judged.left_out,
-        windows,
+        windows: windows.found.into_values().collect(),
     })
 }
 
-/// The devices that are judged.
-struct Devices {
-    answers: Vec<DeviceAnswer>,
-    /// Where the answer for a number is, if anywhere.
-    at: Vec<Option<u32>>,
+/// The numbers of the devices that are judged, those with most requests first.
+fn order(devices: &[Device], is_judged: &[bool], requests: &[u64]) -> Vec<u32> {
+    let all = (0_u32..).zip(is_judged);
+    let mut order: Vec<u32> = all
+        .filter_map(|(number, is_judged)| is_judged.then_some(number))
+        .collect();
+    order.sort_unstable_by_key(|number| {
+        let at = *number as usize;
+        (Reverse(requests[at]), &devices[at])
+    });
+    order
 }
 
-impl Devices {
-    fn new(statistics: &Statistics, is_judged: &[bool]) -> Devices {
-        let (mut answers, mut at) = (Vec::new(), Vec::new());
-        let all = statistics.devices().iter().zip(statistics.sequential());
-        for ((device, sequential), is_judged) in all.zip(is_judged) {
-            at.push(u32::try_from(answers.len()).ok().filter(|_| *is_judged));
-            if *is_judged {
-                answers.push(DeviceAnswer {
-                    device: Some(device.clone()),
-                    sequential,
-                    ..DeviceAnswer::default()
-                });
-            }
-        }
-        Devices { answers, at }
-    }
-
-    fn place(&self, key: Key) -> Option<usize> {
-        let at = self.at.get(usize::try_from(key.device()).ok()?)?;
-        at.and_then(|at| usize::try_from(at).ok())
-    }
-
-    /// Places of the `n` that come first.
-    fn largest(&self, n: usize) -> impl Iterator<Item = usize> {
-        let mut places: Vec<usize> = (0..self.answers.len()).collect();
-        places.sort_by(|a, b| self.answers[*a].order().cmp(&self.answers[*b].order()));
-        places.into_iter().take(n)
-    }
-}
-
-/// Goes over the counts of all periods: the grids that are counted in the period, with their places among all of them, whether it is
-/// [`PERIOD`], the place of the device among those that are judged, and how many requests have which key.
-fn each(
+/// What all devices do at every start, and how many requests each has, by its number.
+fn everywhere(
     statistics: &mut Statistics,
     question: &Question,
-    devices: &mut Devices,
-    mut visit: impl FnMut(&[(usize, Grid)], bool, &mut DeviceAnswer, usize, Key, u64),
-) -> io::Result<()> {
+    is_judged: &[bool],
+    all: &mut DeviceAnswer,
+) -> io::Result<(Loads, Vec<u64>)> {
+    let mut curves = Curves::new(question);
+    let mut requests = vec![0_u64; is_judged.len()];
     let periods: Vec<u64> = statistics.periods().collect();
     for period in periods {
         let grids = grids_of(question, period);
         for entry in statistics.counted(period)? {
             let (key, count) = entry?;
-            if let Some(at) = devices.place(key) {
-                let device = &mut devices.answers[at];
-                visit(&grids, period == PERIOD, device, at, key, count);
+            let at = key.device() as usize;
+            if is_judged.get(at) != Some(&true) {
+                continue;
+            }
+            for (grid, _) in &grids {
+                curves.add(*grid, key, count);
+            }
+            if period == PERIOD {
+                requests[at] += count;
+                all.count(question, key, count);
             }
         }
     }
-    Ok(())
+    Ok((curves.loads(), requests))
 }
 
-/// What all devices do at every start, and what there is of each.
-fn everywhere(
-    statistics: &mut Statistics,
-    question: &Question,
-    devices: &mut Devices,
-    all: &mut DeviceAnswer,
-) -> io::Result<Loads> {
-    let mut curves = Curves::new(question);
-    each(
-        statistics,
-        question,
-        devices,
-        |grids, is_first, device, _, key, count| {
-            for (grid, _) in grids {
-                curves.add(*grid, key, count);
-            }
-            if is_first {
-                device.count(question, key, count);
-                all.count(question, key, count);
-            }
-        },
-    )?;
-    Ok(curves.loads())
+/// The counts of all periods, one device after the other.
+struct Keys<'a> {
+    periods: Vec<Period<'a>>,
 }
 
-/// What each device does today and where it is best for all of them, what requests do over time, which cost most; and what a few
-/// devices do at every start.
-fn one_by_one(
-    statistics: &mut Statistics,
-    question: &Question,
-    devices: &mut Devices,
-    all: &mut DeviceAnswer,
-    closely: &mut BTreeMap<usize, Curves>,
-) -> io::Result<Vec<WindowAnswer>> {
-    let best = all.best.map(Bytes::new);
-    let width = statistics.window();
-    let mut windows: BTreeMap<u64, WindowAnswer> = BTreeMap::new();
-    each(
-        statistics,
-        question,
-        devices,
-        |grids, is_first, device, at, key, count| {
-            let mut curves = closely.get_mut(&at);
-            let side = side(key.access());
-            let mut window = width.map(|width| {
-                let window = windows.entry(key.window()).or_insert_with(|| WindowAnswer {
-                    from: key.window().saturating_mul(width),
-                    requests: [0; 2],
-                    grids: vec![Default::default(); question.grids.len()],
-                });
-                if is_first {
-                    window.requests[side] += count;
-                }
-                window
+struct Period<'a> {
+    /// The grids that are counted in it, with their places among all of them.
+    grids: Vec<(usize, Grid)>,
+    /// Whether it is [`PERIOD`].
+    is_first: bool,
+    counted: Merged<'a>,
+    /// What comes next.
+    next: Option<(Key, u64)>,
+}
+
+impl<'a> Keys<'a> {
+    fn new(statistics: &'a mut Statistics, question: &Question) -> io::Result<Keys<'a>> {
+        let mut periods = Vec::new();
+        for (period, runs) in &mut statistics.periods {
+            let mut counted = runs.merged()?;
+            periods.push(Period {
+                grids: grids_of(question, *period),
+                is_first: *period == PERIOD,
+                next: counted.next().transpose()?,
+                counted,
             });
-            let mut extra = 0_u64;
-            for (at, grid) in grids {
-                let of = |start: Bytes| load(*grid, key, question.shift(start, *grid), count);
-                let today = of(question.today);
-                let best = best.map(of);
-                device.add(question, *at, side, today, best);
-                if let Some(window) = &mut window {
-                    let (sum, sums) = &mut window.grids[*at];
-                    sum[side].add(today);
-                    if let Some(best) = best {
-                        sums.get_or_insert_default()[side].add(best);
-                    }
+        }
+        Ok(Keys { periods })
+    }
+
+    /// Shows those of the device with this number. Numbers ascend.
+    fn of(
+        &mut self,
+        number: u32,
+        mut visit: impl FnMut(&[(usize, Grid)], bool, Key, u64),
+    ) -> io::Result<()> {
+        for period in &mut self.periods {
+            while let Some((key, count)) = period.next
+                && key.device() <= number
+            {
+                if key.device() == number {
+                    visit(&period.grids, period.is_first, key, count);
                 }
-                if let Some(curves) = &mut curves {
-                    curves.add(*at, key, count);
-                }
-                let (_, family) = question.grids[*at];
-                let operations = |load: Load| load.operations(family, key.access());
-                let least = best.map_or(u64::MAX, operations);
-                extra = extra.saturating_add(operations(today).saturating_sub(least));
+                period.next = period.counted.next().transpose()?;
             }
-            if is_first && extra > 0 {
-                let shape = Shape {
-                    access: key.access(),
-                    place: question.place(key),
-                    len: key.length(),
-                };
-                let cost = Cost {
-                    requests: count,
-                    extra,
-                };
-                all.dear.add(shape, cost);
-                if curves.is_some() {
-                    device.dear.add(shape, cost);
+        }
+        Ok(())
+    }
+}
+
+/// What requests do over time.
+struct Windows {
+    width: Option<u64>,
+    grids: usize,
+    found: BTreeMap<u64, WindowAnswer>,
+}
+
+impl Windows {
+    const fn new(width: Option<u64>, question: &Question) -> Windows {
+        Windows {
+            width,
+            grids: question.grids.len(),
+            found: BTreeMap::new(),
+        }
+    }
+
+    /// That of a key, where requests are counted by time.
+    fn of(&mut self, key: Key) -> Option<&mut WindowAnswer> {
+        let width = self.width?;
+        let window = self.found.entry(key.window());
+        Some(window.or_insert_with(|| WindowAnswer {
+            from: key.window().saturating_mul(width),
+            requests: [0; 2],
+            grids: vec![Default::default(); self.grids],
+        }))
+    }
+}
+
+/// A device that is being judged.
+struct One {
+    answer: DeviceAnswer,
+    /// What it does at every start, if it is looked at closely.
+    curves: Option<Curves>,
+}
+
+impl One {
+    /// Adds what requests of a key do today and where it is best for all devices, over time, and at every start; and which cost most.
+    #[expect(clippy::too_many_arguments, reason = "what a key adds to")]
+    fn on_grids(
+        &mut self,
+        question: &Question,
+        grids: &[(usize, Grid)],
+        is_first: bool,
+        key: Key,
+        count: u64,
+        all: &mut DeviceAnswer,
+        windows: &mut Windows,
+    ) {
+        let best = all.best.map(Bytes::new);
+        let side = side(key.access());
+        let mut window = windows.of(key);
+        if let Some(window) = window.as_mut().filter(|_| is_first) {
+            window.requests[side] += count;
+        }
+        let mut extra = 0_u64;
+        for (at, grid) in grids {
+            let of = |start: Bytes| load(*grid, key, question.shift(start, *grid), count);
+            let today = of(question.today);
+            let best = best.map(of);
+            self.answer.add(question, *at, side, today, best);
+            if let Some(window) = &mut window {
+                let (sum, sums) = &mut window.grids[*at];
+                sum[side].add(today);
+                if let Some(best) = best {
+                    sums.get_or_insert_default()[side].add(best);
                 }
             }
-        },
-    )?;
-    Ok(windows.into_values().collect())
+            if let Some(curves) = &mut self.curves {
+                curves.add(*at, key, count);
+            }
+            let (_, family) = question.grids[*at];
+            let operations = |load: Load| load.operations(family, key.access());
+            let least = best.map_or(u64::MAX, operations);
+            extra = extra.saturating_add(operations(today).saturating_sub(least));
+        }
+        if is_first && extra > 0 {
+            let shape = Shape {
+                access: key.access(),
+                place: question.place(key),
+                len: key.length(),
+            };
+            let cost = Cost {
+                requests: count,
+                extra,
+            };
+            all.dear.add(shape, cost);
+            if self.curves.is_some() {
+                self.answer.dear.add(shape, cost);
+            }
+        }
+    }
+
+    /// The answer with what it does at every start.
+    fn closely(mut self, question: &Question, common: Option<u64>) -> DeviceAnswer {
+        if let Some(curves) = self.curves {
+            let loads = curves.loads();
+            self.answer.best = common.map(|common| loads.best(question, common));
+            self.answer.grids = loads.grids(question, self.answer.best);
+        }
+        self.answer
+    }
 }
 
 impl DeviceAnswer {
-    /// Those with most requests come first.
-    fn order(&self) -> (Reverse<u64>, Option<&Device>) {
-        let [reads, writes] = self.requests;
-        (Reverse(reads + writes), self.device.as_ref())
-    }
-
     fn count(&mut self, question: &Question, key: Key, count: u64) {
         let side = side(key.access());
         self.requests[side] += count;

@@ -217,19 +217,33 @@ impl Part {
     }
 }
 
-fn joined(mine: Vec<(u32, Course)>, next: Vec<(u32, Course)>) -> Vec<(u32, Course)> {
-    let mut out = Vec::with_capacity(mine.len().max(next.len()));
-    let mut next = next.into_iter().peekable();
-    for (number, mut course) in mine {
-        while let Some(before) = next.next_if(|(other, _)| *other < number) {
-            out.push(before);
+/// Both in order of devices. A part of a file that goes on mostly has the same devices as before, so those are added where they stand:
+/// there may be a hundred thousand of them, and a block behind every one that is read.
+fn joined(mut mine: Vec<(u32, Course)>, next: Vec<(u32, Course)>) -> Vec<(u32, Course)> {
+    let mut at = 0;
+    let mut others = Vec::new();
+    for (number, course) in next {
+        at += mine
+            .get(at..)
+            .unwrap_or_default()
+            .partition_point(|(known, _)| *known < number);
+        match mine.get_mut(at) {
+            Some((known, before)) if *known == number => before.then(&course),
+            _ => others.push((number, course)),
         }
-        if let Some((_, behind)) = next.next_if(|(other, _)| *other == number) {
-            course.then(&behind);
+    }
+    if others.is_empty() {
+        return mine;
+    }
+    let mut out = Vec::with_capacity(mine.len() + others.len());
+    let mut others = others.into_iter().peekable();
+    for (number, course) in mine {
+        while let Some(before) = others.next_if(|(other, _)| *other < number) {
+            out.push(before);
         }
         out.push((number, course));
     }
-    out.extend(next);
+    out.extend(others);
     out
 }
 

@@ -13,7 +13,7 @@ pub use course::Times;
 pub(crate) use course::{Course, Part};
 pub use key::Key;
 pub(crate) use key::{MAX_DEVICES, MAX_WINDOW};
-pub(crate) use runs::Runs;
+pub(crate) use runs::{Merged, Runs};
 pub(crate) use whole::MEMORY;
 pub use whole::{FileRead, FileSummary, JoinError, PERIOD, Statistics};
 pub use wire::{WireError, sealed};
