@@ -53,8 +53,8 @@ same "samples that the plan for a capture takes" 0 "$(jq ".survival.samples | le
 for tool in sfdisk mdadm; do straddle fix --only partitions,array --script $tool /tmp/host.tgz > /tmp/$tool.sh; done
 grep -h 'whether it helped' /tmp/sfdisk.sh
 cd /tmp
-fdisk -l "$a" > /tmp/mbr.txt
-sfdisk -J "$b" > /tmp/gpt.txt
+fdisk -l "$a" > /tmp/mbr.txt 2> /dev/null
+fdisk -l "$b" > /tmp/gpt.txt 2> /dev/null
 for table in mbr gpt; do straddle fix --only partitions --script sfdisk /tmp/$table.txt > /tmp/$table.sh; done
 for table in mbr gpt; do quiet sh /tmp/$table.sh; done
 

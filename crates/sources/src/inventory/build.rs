@@ -146,7 +146,17 @@ impl Builder<'_> {
             }
             Placing::Extents(extents) => {
                 let extent = self.extent_of(&layer);
+                let had = layer.anomalies.len();
                 lower::place_extents(&mut layer, &extents, extent.as_ref(), reached, &self.stack);
+                // Where LVM's own figures are rounded, a table of device-mapper says it in sectors.
+                let is_nowhere = matches!(&layer.map, Map::Segments(pieces) if pieces.is_empty());
+                let is_exact = start.as_ref().is_some_and(|start| known(start).is_some());
+                if let ([_], true, true) = (below.as_slice(), is_nowhere, is_exact) {
+                    layer.anomalies.truncate(had);
+                    let sector = self.sector_of(&below);
+                    place(&mut layer, Placing::Linear, start, &below, sector);
+                    layer.below = below;
+                }
             }
             placing => {
                 place(&mut layer, placing, start, &below, self.sector_of(&below));

@@ -196,6 +196,10 @@ fn storage(tree: &Tree<'_, '_>, index: usize, notes: &Notes<'_>) -> Option<Thing
     }
     if let Some(number) = row.mapped().filter(|_| kind.is_mapped()) {
         thing = thing.named(device::name(&format!("dm-{number}")));
+        // Others call it by its number alone; people do by its name.
+        if let Some(name) = row.name().filter(|_| kind == Kind::Encryption) {
+            thing.set_text(Key::Label, notes.said(&row.line, name));
+        }
     }
     if kind == Kind::Volume
         && let Some((group, volume)) = row.name().as_deref().and_then(rows::volume)

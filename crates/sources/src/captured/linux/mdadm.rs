@@ -171,9 +171,24 @@ fn size(text: &str, otherwise: u64) -> Option<Bytes> {
     Bytes::new(count).checked_mul(factor)
 }
 
+/// The array that a partition of it is on: `/dev/md0` of `/dev/md0p1`. Asked for one, mdadm says all that it says of the array, which is what
+/// `mdadm --detail /dev/md*` does.
+fn whole(device: &str) -> &str {
+    let Some((array, partition)) = device.rsplit_once('p') else {
+        return device;
+    };
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let name = array.rsplit('/').next().unwrap_or(array);
+    let number = name.strip_prefix("md_d").or(name.strip_prefix("md"));
+    match digits(partition) && number.is_some_and(digits) {
+        true => array,
+        false => device,
+    }
+}
+
 fn detail(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
     let mut array = Array::default();
-    array.name(Space::Device, device);
+    array.name(Space::Device, whole(device));
     let (mut used, mut active) = (None, None);
     let mut below = false;
     let mut members = Vec::new();
@@ -187,6 +202,8 @@ fn detail(device: &str, lines: &[Line<'_>], notes: &mut Notes<'_>) {
             continue;
         };
         match key {
+            // Of a partition of it, its own.
+            "Array Size" if whole(device) != device => {}
             "Array Size" => array.size = size(value, 1024).map(|size| (size, *line)),
             "Used Dev Size" | "Device Size" => used = size(value, 1024),
             "State" => array.state = Some((value.to_owned(), *line)),
@@ -505,6 +522,22 @@ fn export(records: &[Record<'_>], context: &Context<'_>, notes: &mut Notes<'_>) 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_partition_of_an_array_is_asked_about_for_the_array() {
+        assert_eq!(whole("/dev/md0p1"), "/dev/md0");
+        assert_eq!(whole("/dev/md127p12"), "/dev/md127");
+        assert_eq!(whole("/dev/md_d1p2"), "/dev/md_d1");
+        for device in [
+            "/dev/md0",
+            "/dev/md/backup1",
+            "/dev/md/p1",
+            "/dev/md/tank",
+            "/dev/mdp",
+        ] {
+            assert_eq!(whole(device), device);
+        }
+    }
 
     #[test]
     fn sizes_without_a_unit_are_what_stands_in_brackets() {
