@@ -6,6 +6,11 @@ use std::path::Path;
 use crate::support::{scratch, sh, straddle};
 use crate::support_shapes::{Fact, check_facts, check_shape, fdisk, put_all};
 
+/// What the host is called, the name of the file, commands with what they print, and what must be known.
+type Shape<'a> = (&'a str, &'a str, Vec<(&'a str, String)>, Vec<Fact>);
+/// Size of a sector, size of the disk, and start and length of each partition.
+type Disk<'a> = (u64, u64, &'a [(u64, u64)]);
+
 fn pve(host: &str, disks: &[(&str, &str)]) -> String {
     let mut text = format!(
         "\n==== general system info ====\n\n# hostname\n{host}\n\n# pveversion --verbose\nproxmox-ve: 8.1.0 (running kernel: 6.5.11-7-pve)\n\n# cat /etc/hosts\n# --- comment\n127.0.0.1 localhost\n\n\
@@ -33,7 +38,7 @@ fn proxmox_reports_are_hosts() {
         )
     };
     let zpool = "  pool: rpool\n state: ONLINE\nconfig:\n\n\tNAME        STATE     READ WRITE CKSUM\n\trpool       ONLINE       0     0     0\n\t  mirror-0  ONLINE       0     0     0\n\t    sda3    ONLINE       0     0     0\n\t    sdb3    ONLINE       0     0     0\n\nerrors: No known data errors\n";
-    let shapes: [(&str, &str, Vec<(&str, String)>, Vec<Fact>); 8] = [
+    let shapes: [Shape; 8] = [
         ("pve5", "report-5.txt", vec![("lsblk --ascii", old.into())], vec![Fact("pve-root", "below sda3", 0)]),
         ("pve6.example.com", "report-6.txt", vec![("lsblk --ascii", old.into()), ("pvs", "  PV         VG  Fmt  Attr PSize  PFree \n  /dev/sda3  pve lvm2 a--  99.50g 12.25g\n".into())], vec![Fact("pve-root", "below sda3", 0)]),
         ("pve7", "pve7-pve-report-Tue-01-August-2023-9-0.txt", vec![("lsblk --ascii -M -o +HOTPLUG,ROTA,PHY-SEC,FSTYPE,MODEL,TRAN", new(4096))], vec![Fact("sda", "grid physical-sector", 4096)]),
@@ -198,7 +203,7 @@ fn grouped(number: u64, separator: &str) -> String {
     let digits = number.to_string();
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             out.push_str(separator);
         }
         out.push(digit);
@@ -207,7 +212,7 @@ fn grouped(number: u64, separator: &str) -> String {
 }
 
 /// The items of a machine with these disks: sector size, size, and start and length of each partition.
-fn items(host: &str, words: &Words, disks: &[(u64, u64, &[(u64, u64)])]) -> Vec<(String, String)> {
+fn items(host: &str, words: &Words, disks: &[Disk<'_>]) -> Vec<(String, String)> {
     let Words(system, model, sector, size, partition, length, offset, named, separator, unit) =
         words;
     let item = |key: &str, value: &str| (key.to_owned(), value.to_owned());
@@ -294,7 +299,7 @@ fn wide(text: &str) -> Vec<u8> {
 fn msinfo32_is_read_in_every_language() {
     let folder = scratch();
     let here = folder.path();
-    let disks: [(u64, u64, &[(u64, u64)]); 2] = [
+    let disks: [Disk<'_>; 2] = [
         (
             512,
             500_105_249_280,
