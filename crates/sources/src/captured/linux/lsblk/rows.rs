@@ -83,8 +83,10 @@ impl<'t> Row<'t> {
     pub(super) fn mapped(&self) -> Option<u32> {
         let numbers = self.text("maj:min").or_else(|| self.text("maj_min"))?;
         let (major, minor) = numbers.split_once(':')?;
-        major.parse::<u32>().ok()?;
-        minor.parse().ok()
+        // Its major number is given out as it is loaded, from those that Linux keeps for that; `devices.txt`.
+        let major: u32 = major.trim().parse().ok()?;
+        let is_given_out = matches!(major, 234..=254 | 384..=511);
+        is_given_out.then(|| minor.trim().parse().ok())?
     }
 
     /// The name without `/dev/` and folders.
