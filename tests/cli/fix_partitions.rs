@@ -435,8 +435,20 @@ fn scripts_look_like_this() {
     for (tool, table) in TOOLS {
         let folder = in_memory();
         small(folder.path(), "disk.img", table);
+        // Filesystems have identifiers of their own each time they are made.
+        let script = script(folder.path(), "disk.img", tool);
+        let lines = script.lines().map(|line| {
+            let digits = line.strip_suffix(" 'volume identifier'");
+            match digits.and_then(|line| line.rsplit_once(' ')) {
+                Some((before, digits)) => {
+                    format!("{before} ({} digits) 'volume identifier'", digits.len())
+                }
+                None => line.to_owned(),
+            }
+        });
+        let lines: Vec<String> = lines.collect();
         insta::with_settings!({ snapshot_path => "snapshots", prepend_module_to_snapshot => false }, {
-            insta::assert_snapshot!(format!("fix_{tool}"), script(folder.path(), "disk.img", tool));
+            insta::assert_snapshot!(format!("fix_{tool}"), lines.join("\n"));
         });
     }
 }
