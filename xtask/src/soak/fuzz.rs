@@ -43,7 +43,7 @@ impl Group {
             // `check` opens virtual disks, and looks at what is in them.
             Group::Containers => matches!(what, "container" | "fuzz_check"),
             Group::Volumes => what == "volume",
-            Group::Captured => what == "captured",
+            Group::Captured => matches!(what, "captured" | "collected"),
             Group::Bench => matches!(what, "compat" | "journal" | "realign"),
             Group::Predict => what == "predict",
             Group::Windows => what == "windows",
