@@ -12,7 +12,7 @@ use crate::run::{cargo, output, run};
 /// and 260 before `trace`, a crate of ours, and what ahash of the module for Python names for WebAssembly, which is never built,
 /// and 265 before the C compiler of SQLite is shared with zstd's, which wants several at once (jobserver),
 /// and 266 before images and archives packed with xz and bzip2 are read: two decoders in Rust, and the digests that xz checks itself with,
-/// and 276 before disks in an appliance are held against its checksums, which are SHA-1 in old ones.
+/// and 276 before disks in an appliance are compared with its checksums, which are SHA-1 in old ones.
 const MAX_PACKAGES: usize = 277;
 /// The module for Python, which nothing else needs.
 const PYTHON: &str = "straddle-python";

@@ -199,9 +199,8 @@ mod wide {
             let all = _mm512_add_epi32(all, _mm512_set1_epi32(at.cast_signed()));
             let breaks = _pext_u64(breaks, mask) as u16;
             let all = _mm512_mask_or_epi32(all, breaks, all, is_break);
-            let (sixteen, _) = out.split_first_chunk_mut::<16>().expect("sixty-four");
-            // SAFETY: the array has as many bytes as the register, and a store that may lie anywhere is asked for.
-            unsafe { _mm512_storeu_si512(sixteen.as_mut_ptr().cast(), all) }
+            // SAFETY: the array has four times as many bytes as the register, and a store that may lie anywhere is asked for.
+            unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), all) }
         };
         super::each(part, from, separator, out, write, |chunk| {
             found(chunk, one, other)

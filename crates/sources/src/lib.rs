@@ -17,6 +17,7 @@ mod image;
 pub mod inventory;
 pub mod linux;
 mod metadata;
+mod missing;
 mod overrides;
 mod pages;
 mod part;

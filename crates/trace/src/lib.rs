@@ -23,6 +23,7 @@ mod record;
 mod registry;
 mod scan;
 mod sink;
+mod slots;
 mod statistics;
 mod tables;
 mod text;

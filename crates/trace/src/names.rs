@@ -4,6 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::record::{Event, Record, shown};
+use crate::slots::Slots;
 use crate::statistics::{Course, MAX_DEVICES};
 
 /// A longer name is cut.
@@ -22,52 +23,31 @@ pub struct Device {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SharedNames(Arc<Mutex<Numbered>>);
 
-/// A hundred thousand devices are nothing unusual, so a name is kept once, and what finds it are five to ten bytes for each.
+/// A hundred thousand devices are nothing unusual, so a name is kept once.
 #[derive(Debug, Default)]
 struct Numbered {
     devices: Vec<Device>,
-    /// Places in `devices`, by a digest of the device, at most half of them taken.
-    slots: Vec<u32>,
+    /// Numbers of devices.
+    slots: Slots,
     /// Names are anybody's, so nobody knows beforehand which of them meet.
     state: RandomState,
 }
 
 impl Numbered {
-    /// The number of a device, or the free slot where it would be.
-    fn find(&self, device: &Device) -> Result<u32, usize> {
-        let mask = self.slots.len().wrapping_sub(1);
-        let digest = self.state.hash_one(device) >> 32;
-        let mut slot = usize::try_from(digest).unwrap_or(0) & mask;
-        loop {
-            match self.slots.get(slot) {
-                Some(&FREE) | None => return Err(slot),
-                Some(number) if self.devices.get(*number as usize) == Some(device) => {
-                    return Ok(*number);
-                }
-                Some(_) => slot = (slot + 1) & mask,
-            }
-        }
-    }
-
     fn number(&mut self, device: Device) -> Option<u32> {
-        if self.slots.len() <= 2 * self.devices.len() {
-            self.slots = vec![FREE; (2 * self.slots.len()).max(64)];
-            for at in 0..self.devices.len() {
-                if let Err(slot) = self.find(&self.devices[at]) {
-                    self.slots[slot] = u32::try_from(at).ok()?;
-                }
-            }
+        let (devices, state) = (&self.devices, &self.state);
+        let digest = |device: &Device| usize::try_from(state.hash_one(device) >> 32).unwrap_or(0);
+        let of = digest(&device);
+        let known = self
+            .slots
+            .find(of, |number| devices.get(number as usize) == Some(&device));
+        if known.is_some() || devices.len() >= MAX_DEVICES {
+            return known;
         }
-        let slot = match self.find(&device) {
-            Ok(number) => return Some(number),
-            Err(slot) => slot,
-        };
-        if self.devices.len() >= MAX_DEVICES {
-            return None;
-        }
-        let number = u32::try_from(self.devices.len()).ok()?;
+        let number = u32::try_from(devices.len()).ok()?;
+        self.slots
+            .add(number, of, |number| digest(&devices[number as usize]));
         self.devices.push(device);
-        *self.slots.get_mut(slot)? = number;
         Some(number)
     }
 }
@@ -108,8 +88,8 @@ pub(crate) struct LocalNames {
     spellings: Vec<Spelling>,
     /// Names that are longer than [`SHORT`], one behind the other.
     long: Vec<u8>,
-    /// Places in `spellings`, by a digest of the name.
-    slots: Vec<u32>,
+    /// Places in `spellings`.
+    slots: Slots,
     /// The spelling of the last request.
     last: usize,
     /// Where in `courses` a device is, by its number.
@@ -120,6 +100,7 @@ pub(crate) struct LocalNames {
     closed: bool,
 }
 
+/// A device without a course in this block.
 const FREE: u32 = u32::MAX;
 
 impl LocalNames {
@@ -128,7 +109,7 @@ impl LocalNames {
             shared,
             spellings: Vec::new(),
             long: Vec::new(),
-            slots: vec![FREE; 64],
+            slots: Slots::default(),
             last: 0,
             places: Vec::new(),
             courses: Vec::new(),
@@ -169,18 +150,13 @@ impl LocalNames {
             let name = &name[..MAX_NAME];
             return self.find(Short::of(name, event), name, event);
         }
-        let mask = self.slots.len() - 1;
-        let mut slot = key.digest() & mask;
-        loop {
-            let at = *self.slots.get(slot)?;
-            if at == FREE {
-                return self.enter(key, name, event);
-            }
-            let spelling = self.spellings.get(at as usize)?;
-            if spelling.is(key, name, &self.long) {
-                return Some(at as usize);
-            }
-            slot = (slot + 1) & mask;
+        let is_it = |at: u32| {
+            let spelling = self.spellings.get(at as usize);
+            spelling.is_some_and(|spelling| spelling.is(key, name, &self.long))
+        };
+        match self.slots.find(key.digest(), is_it) {
+            Some(at) => Some(at as usize),
+            None => self.enter(key, name, event),
         }
     }
 
@@ -201,25 +177,16 @@ impl LocalNames {
         if name.len() > SHORT {
             self.long.extend_from_slice(name);
         }
+        let place = u32::try_from(self.spellings.len()).ok()?;
+        self.slots.add(place, key.digest(), |place| {
+            self.spellings[place as usize].key.digest()
+        });
         self.spellings.push(Spelling {
             key,
             at,
             device: number,
         });
-        let mut from = self.spellings.len() - 1;
-        if self.spellings.len() * 2 > self.slots.len() {
-            self.slots = vec![FREE; self.slots.len() * 4];
-            from = 0;
-        }
-        let mask = self.slots.len() - 1;
-        for (at, spelling) in self.spellings.iter().enumerate().skip(from) {
-            let mut slot = spelling.key.digest() & mask;
-            while self.slots[slot] != FREE {
-                slot = (slot + 1) & mask;
-            }
-            self.slots[slot] = u32::try_from(at).ok()?;
-        }
-        Some(self.spellings.len() - 1)
+        Some(place as usize)
     }
 
     /// What the devices of a block did, by number.

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use super::archive::Archive;
-use super::measure::{Series, peak_kib, wall_us};
+use super::measure::{Series, interleaved, peak_kib, summary};
 use super::{Scratch, as_f64};
 use crate::run::{cargo, repository, run};
 
@@ -37,15 +37,10 @@ pub(crate) fn captures() -> Result<()> {
         let grep = format!("grep -rcE 'StartingOffset=|\"start\":' {path} > /dev/null");
         let tools = [
             ("cat", vec!["sh", "-c", &cat]),
-            ("straddle check --summary", check(&straddle, &path)),
+            ("straddle check --summary", summary(&straddle, &path)),
             ("grep -rc for the starts", vec!["sh", "-c", &grep]),
         ];
-        let mut series = tools.clone().map(|(name, _)| Series::new(name));
-        for _ in 0..ROUNDS {
-            for ((_, words), series) in tools.iter().zip(&mut series) {
-                series.push(wall_us(words)? / 1e6);
-            }
-        }
+        let series = interleaved(&tools, ROUNDS)?;
         let bytes = folder_bytes(&folder)?;
         let note = format!(
             "{CAPTURES} files of one folder in the page cache, {:.1} KB each",
@@ -58,7 +53,7 @@ pub(crate) fn captures() -> Result<()> {
         ];
         for _ in 0..3 {
             for (series, path) in &mut memory {
-                series.push(peak_kib(&check(&straddle, path))?);
+                series.push(peak_kib(&summary(&straddle, path))?);
             }
         }
         archive.section(
@@ -69,10 +64,6 @@ pub(crate) fn captures() -> Result<()> {
         );
     }
     archive.write("captures", "cargo xtask bench captures")
-}
-
-fn check<'a>(straddle: &'a str, path: &'a str) -> Vec<&'a str> {
-    vec![straddle, "check", "--summary", "--fail-on", "never", path]
 }
 
 fn make(scratch: &Path, name: &str, count: usize, capture: fn(usize) -> String) -> Result<PathBuf> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::archive::Archive;
-use super::measure::{Series, peak_kib, wall_us};
+use super::measure::{Series, interleaved, peak_kib, summary};
 use super::{Scratch, as_f64};
 use crate::run::{cargo, repository, run};
 
@@ -42,9 +42,9 @@ fn captures(straddle: &Path, scratch: &Path, archive: &mut Archive) -> Result<()
     let unpack = format!("find {path} -type f -print0 | xargs -0 gzip -dc > /dev/null");
     let tools = [
         ("gzip -dc", vec!["sh", "-c", &unpack]),
-        ("straddle check --summary", check(&straddle, &path)),
+        ("straddle check --summary", summary(&straddle, &path)),
     ];
-    let series = measured(&tools)?;
+    let series = interleaved(&tools, ROUNDS)?;
     let median = |series: &Series| series.quartile(2);
     archive.section(
         "Captures",
@@ -66,7 +66,7 @@ fn captures(straddle: &Path, scratch: &Path, archive: &mut Archive) -> Result<()
     ];
     for _ in 0..3 {
         for (series, path) in &mut memory {
-            series.push(peak_kib(&check(&straddle, path))?);
+            series.push(peak_kib(&summary(&straddle, path))?);
         }
     }
     archive.section(
@@ -92,9 +92,9 @@ fn support(straddle: &Path, scratch: &Path, archive: &mut Archive) -> Result<()>
             format!("find {path} -type f -print0 | xargs -0 -n 1 -P 2 {packer} -dc > /dev/null");
         let tools = [
             ("unpacking alone", vec!["sh", "-c", &unpack]),
-            ("straddle check --summary", check(&straddle, &path)),
+            ("straddle check --summary", summary(&straddle, &path)),
         ];
-        let series = measured(&tools)?;
+        let series = interleaved(&tools, ROUNDS)?;
         archive.section(
             &format!("sosreports, packed by {packer}"),
             "s",
@@ -106,7 +106,7 @@ fn support(straddle: &Path, scratch: &Path, archive: &mut Archive) -> Result<()>
         );
         let mut memory = Series::new("straddle check --summary");
         for _ in 0..3 {
-            memory.push(peak_kib(&check(&straddle, &path))?);
+            memory.push(peak_kib(&summary(&straddle, &path))?);
         }
         archive.section(
             &format!("Peak memory: sosreports, packed by {packer}"),
@@ -116,20 +116,6 @@ fn support(straddle: &Path, scratch: &Path, archive: &mut Archive) -> Result<()>
         );
     }
     Ok(())
-}
-
-fn measured(tools: &[(&str, Vec<&str>)]) -> Result<Vec<Series>> {
-    let mut series: Vec<Series> = tools.iter().map(|(name, _)| Series::new(name)).collect();
-    for _ in 0..ROUNDS {
-        for ((_, words), series) in tools.iter().zip(&mut series) {
-            series.push(wall_us(words)? / 1e6);
-        }
-    }
-    Ok(series)
-}
-
-fn check<'a>(straddle: &'a str, path: &'a str) -> Vec<&'a str> {
-    vec![straddle, "check", "--summary", "--fail-on", "never", path]
 }
 
 /// A capture of each host that the tests have.

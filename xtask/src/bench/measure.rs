@@ -68,6 +68,22 @@ pub(super) fn printed(words: &[&str]) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
+/// Seconds of each of these command lines, one after the other in each round.
+pub(super) fn interleaved(tools: &[(&str, Vec<&str>)], rounds: usize) -> Result<Vec<Series>> {
+    let mut series: Vec<Series> = tools.iter().map(|(name, _)| Series::new(name)).collect();
+    for _ in 0..rounds {
+        for ((_, words), series) in tools.iter().zip(&mut series) {
+            series.push(wall_us(words)? / 1e6);
+        }
+    }
+    Ok(series)
+}
+
+/// The command line that sums up a folder.
+pub(super) fn summary<'a>(straddle: &'a str, path: &'a str) -> Vec<&'a str> {
+    vec![straddle, "check", "--summary", "--fail-on", "never", path]
+}
+
 pub(super) fn micros(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e6
 }

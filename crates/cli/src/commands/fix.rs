@@ -105,7 +105,7 @@ pub(crate) fn run(args: &Fix) -> anyhow::Result<u8> {
     let again = match taken {
         // The script runs where the archive is not.
         Some(Kind::Capture) => "straddle capture --with-metadata -o after.tgz && straddle fix after.tgz --verify plan.json".to_owned(),
-        _ => join("straddle fix", &typed, "--verify plan.json"),
+        _ => format!("{typed} --verify plan.json"),
     };
     let job = Job {
         plan: &plan,
@@ -243,7 +243,7 @@ fn rate(each_second: f64) -> Bytes {
     Bytes::new((each_second as u64).max(1))
 }
 
-/// What was typed behind `straddle fix`, as far as it changes the plan.
+/// The command that makes this plan again.
 fn typed(args: &Fix) -> String {
     let mut words = typed::words(&args.targets, &args.geometry, &args.io);
     if let Some(unit) = args.allocation_unit {
@@ -261,7 +261,7 @@ fn typed(args: &Fix) -> String {
     if let Some(rate) = args.move_rate {
         words.push(format!("--move-rate {}B/s", rate));
     }
-    words.join(" ")
+    typed::command("straddle fix", &words)
 }
 
 fn format(args: &Fix) -> FixFormat {
@@ -337,13 +337,6 @@ fn gone(name: String) -> Known {
 fn is_without_tables(stack: &Stack) -> bool {
     let mut layers = stack.layers().iter();
     layers.all(|layer| layer.attribute(Key::PartitionTable).is_none())
-}
-
-/// Words with one blank between them.
-fn join(begin: &str, typed: &str, end: &str) -> String {
-    let words = [begin, typed, end];
-    let words: Vec<&str> = words.into_iter().filter(|word| !word.is_empty()).collect();
-    words.join(" ")
 }
 
 /// Reads bytes of layers through the files and devices that they lie on; each is opened once. Of a machine `elsewhere` nothing is read: what
@@ -429,8 +422,16 @@ fn path_there(stack: &Stack, layer: LayerId) -> Option<PathBuf> {
 
 /// A path, or the name of a device.
 fn named(name: &str) -> Option<PathBuf> {
-    if name.contains('/') {
-        return Some(PathBuf::from(name));
+    let path = Path::new(name);
+    // No device has such an end: it is an image that a tool was asked about.
+    let is_image = path.extension().is_some_and(|end| {
+        let end = end.to_ascii_lowercase();
+        ["img", "raw", "bin", "dd", "iso"]
+            .iter()
+            .any(|image| end == *image)
+    });
+    if is_image || name.contains('/') {
+        return Some(path.to_owned());
     }
     let device = Path::new("/dev").join(name);
     let is_word = name

@@ -18,7 +18,7 @@ pub(crate) const MIN_WIDTH: usize = 60;
 /// How a plan can be carried out.
 #[derive(Clone, Copy, Debug)]
 pub struct Ways<'a> {
-    /// What was typed behind `straddle fix`.
+    /// The command that makes the plan again.
     pub typed: &'a str,
     /// The command that says afterwards what became of the plan.
     pub again: &'a str,
@@ -315,22 +315,16 @@ fn next(plan: &Plan, ways: Ways<'_>, width: usize, out: &mut String) {
         return;
     };
     heading(out, width, "Next", "");
-    let typed = match ways.typed {
-        "" => String::new(),
-        typed => format!(" {}", terminal(typed)),
-    };
+    let typed = terminal(ways.typed);
     if let Some(realign) = ways.realign {
         let _ = writeln!(out, "  {:14}  {}", "move it here", terminal(realign));
     }
     let script = format!("fix.{}", first.language.extension());
     let lines = [
-        (
-            "keep the plan",
-            format!("straddle fix{typed} --json > plan.json"),
-        ),
+        ("keep the plan", format!("{typed} --json > plan.json")),
         (
             "write a script",
-            format!("straddle fix{typed} --script {} > {script}", first.name),
+            format!("{typed} --script {} > {script}", first.name),
         ),
         ("afterwards", terminal(ways.again).into_owned()),
     ];

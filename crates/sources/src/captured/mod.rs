@@ -176,6 +176,12 @@ pub fn titled(file: &str, bytes: &[u8], cut: bool, number: u32) -> Capture {
     capture
 }
 
+/// What is asked for besides the report that a program wrote about a whole machine, [`Capture::report`].
+#[must_use]
+pub fn asks_of_report(report: &str, stack: &Stack) -> Vec<String> {
+    reports::asks(report, stack)
+}
+
 /// Reads a file of captured text: one capture for each machine that it is about, `node1: …` or `root@node1:~# …`. Of several
 /// machines, those are left out of which no tool's output is recognised; figures of theirs are named.
 #[must_use]

@@ -6,6 +6,8 @@ use super::tool::{Focus, Notes};
 use super::whole::part::Part;
 use super::{Capture, TOOLS, one_of, twins, whole};
 use crate::inventory::Inventory;
+use crate::missing;
+use straddle_stack::Stack;
 
 /// The text as one host, if it is such a report.
 pub(super) fn capture(file: &str, lines: &[Line<'_>], number: u32) -> Option<Capture> {
@@ -15,6 +17,13 @@ pub(super) fn capture(file: &str, lines: &[Line<'_>], number: u32) -> Option<Cap
     all.inventory.host = (report.host)(lines).map(str::to_owned);
     all.report = Some(report.name);
     Some(all)
+}
+
+/// What is asked for besides the report of this name.
+pub(super) fn asks(report: &str, stack: &Stack) -> Vec<String> {
+    let report = whole::REPORTS.iter().find(|known| known.name == report);
+    let asks = report.map_or_else(Vec::new, |report| missing::asks(stack, report.missing));
+    asks.into_iter().map(|(_, ask)| ask).collect()
 }
 
 /// A text in which each output stands below a title and its command.

@@ -1,6 +1,6 @@
 //! What a support tool is, and how the files in its archives are read.
 
-use super::missing::Missing;
+use crate::missing::Missing;
 
 /// A support tool, and how its archives are read.
 pub struct Collector {

@@ -4,7 +4,7 @@
 //! Source: the manifests below `/etc/vmware/vm-support` of ESXi 6 to 8.
 
 use super::collector::{Collector, Reads, as_named};
-use super::missing::Missing;
+use crate::missing::Missing;
 
 pub(super) static COLLECTOR: Collector = Collector {
     name: "vm-support",

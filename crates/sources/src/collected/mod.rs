@@ -5,7 +5,6 @@
 
 mod collector;
 mod esxi;
-mod missing;
 mod own;
 mod sos;
 mod supportconfig;
@@ -16,8 +15,8 @@ use straddle_stack::{Interval, LayerKind, Stack};
 use crate::Settings;
 use crate::captured::{self, Capture, MAX_BYTES};
 use crate::inventory::{Name, Space, Thing};
+use crate::missing::{self, Missing};
 use collector::Reads;
-use missing::Missing;
 
 pub use collector::Collector;
 
@@ -25,6 +24,9 @@ pub use collector::Collector;
 const MAX_FILES: usize = 16_384;
 /// Most bytes of one host that are read.
 const MAX_TOTAL: usize = 64 << 20;
+
+/// The number of all files of a host: they are of one machine at one time, so what has two names in them is two things, as in one file.
+const NUMBER: u32 = 0;
 
 /// The collectors whose archives are read.
 pub static COLLECTORS: &[&Collector] = &[
@@ -80,7 +82,6 @@ struct Later {
     name: String,
     bytes: Vec<u8>,
     cut: bool,
-    number: u32,
 }
 
 /// A host that was collected.
@@ -134,8 +135,6 @@ impl Gathering {
         }
         self.files += 1;
         self.bytes += bytes.len();
-        // All files are of one machine at one time: what has two names in them is two things, as in one file.
-        let number = 0;
         let cut = bytes.len() > MAX_BYTES;
         bytes.truncate(MAX_BYTES);
         let capture = match reads {
@@ -152,16 +151,16 @@ impl Gathering {
             Reads::Value(name) => {
                 let value = String::from_utf8_lossy(&bytes);
                 let line = format!("{name}:{}", value.lines().next().unwrap_or("").trim());
-                captured::printed_by(path, None, line.as_bytes(), false, number)
+                captured::printed_by(path, None, line.as_bytes(), false, NUMBER)
             }
             Reads::Printed(command) => {
-                captured::printed_by(path, Some(&command), &bytes, cut, number)
+                captured::printed_by(path, Some(&command), &bytes, cut, NUMBER)
             }
             Reads::System => {
                 self.system(&String::from_utf8_lossy(&bytes));
                 return;
             }
-            Reads::Titled => captured::titled(path, &bytes, cut, number),
+            Reads::Titled => captured::titled(path, &bytes, cut, NUMBER),
             Reads::Named(name) => {
                 let path = path.to_owned();
                 return self.later.push(Later {
@@ -169,11 +168,10 @@ impl Gathering {
                     name,
                     bytes,
                     cut,
-                    number,
                 });
             }
-            Reads::Mounts => captured::mounts(path, &bytes, number),
-            Reads::Text => captured::printed_by(path, None, &bytes, cut, number),
+            Reads::Mounts => captured::mounts(path, &bytes, NUMBER),
+            Reads::Text => captured::printed_by(path, None, &bytes, cut, NUMBER),
         };
         if !capture.tools.is_empty() {
             self.captures.push(capture);
@@ -211,13 +209,8 @@ impl Gathering {
         for later in std::mem::take(&mut self.later) {
             let mut devices = devices.iter().map(String::as_str);
             let command = (self.collector.command)(&later.name, &mut devices);
-            let capture = captured::printed_by(
-                &later.path,
-                Some(&command),
-                &later.bytes,
-                later.cut,
-                later.number,
-            );
+            let capture =
+                captured::printed_by(&later.path, Some(&command), &later.bytes, later.cut, NUMBER);
             if !capture.tools.is_empty() {
                 self.captures.push(capture);
             }
@@ -249,10 +242,10 @@ impl Gathering {
         if let Some(stack) = &stack {
             let asks = missing::asks(stack, self.collector.missing);
             // What is asked for by device need not be asked for at large.
-            if asks.iter().any(|ask| ask.starts_with("start of ")) {
+            if asks.iter().any(|(missing, _)| *missing == Missing::Start) {
                 wanting.retain(|next| !next.starts_with(missing::STARTS));
             }
-            wanting.extend(asks);
+            wanting.extend(asks.into_iter().map(|(_, ask)| ask));
         }
         Collected {
             host: self.host,
@@ -314,34 +307,4 @@ fn is_of_no_disk(name: &Name) -> bool {
     let mut numbers = ["sr", "fd", "ram"].into_iter().filter_map(number);
     name.space == Space::Device
         && numbers.any(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
-}
-
-/// What programs that write one text about a whole machine do not say, and what does.
-const OF_REPORTS: &[(&str, &[(Missing, &str)])] = &[(
-    "pvereport",
-    &[
-        (
-            Missing::Start,
-            "`fdisk -l` or `straddle capture`; no Proxmox report has it",
-        ),
-        (
-            Missing::Sectors,
-            "a Proxmox report of version 7.2 or later, or `lsblk -t`",
-        ),
-        (
-            Missing::Volume,
-            "`lvs --segments -o +devices,stripes,stripesize`, or `dmsetup table`",
-        ),
-        (Missing::Encryption, "`cryptsetup luksDump DEVICE`"),
-        (Missing::Array, "`mdadm --detail DEVICE`"),
-        (Missing::Ext, "`tune2fs -l DEVICE`"),
-        (Missing::Xfs, "`xfs_info MOUNTPOINT`"),
-    ],
-)];
-
-/// What is asked for besides the report that a program wrote about a whole machine.
-#[must_use]
-pub fn asks_of_report(report: &str, stack: &Stack) -> Vec<String> {
-    let places = OF_REPORTS.iter().find(|(name, _)| *name == report);
-    places.map_or_else(Vec::new, |(_, places)| missing::asks(stack, places))
 }

@@ -3,7 +3,7 @@
 //! Each file begins with `### host: db1` and `### command: lsblk -JO -b`.
 
 use super::collector::{Collector, Reads, as_named};
-use super::missing::Missing;
+use crate::missing::Missing;
 
 pub(super) static COLLECTOR: Collector = Collector {
     name: "straddle-collect folder",

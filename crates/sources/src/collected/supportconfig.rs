@@ -8,7 +8,7 @@
 //! Source: supportutils `bin/supportconfig`.
 
 use super::collector::{Collector, Reads, as_named};
-use super::missing::Missing;
+use crate::missing::Missing;
 
 pub(super) static COLLECTOR: Collector = Collector {
     name: "supportconfig",

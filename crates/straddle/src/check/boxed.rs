@@ -1,6 +1,7 @@
 //! Something packed, or an archive: how it is told, and how it is read, from the beginning or in place.
 
 use std::io::{self, Read, Seek, SeekFrom};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::{CheckError, Kind};
@@ -176,6 +177,17 @@ pub(super) fn stem(name: &str) -> &str {
 }
 
 impl Boxed {
+    /// Goes over the members of a tar archive, in place where it lies open.
+    pub(super) fn members(
+        &self,
+        each: impl FnMut(Member<'_>) -> io::Result<ControlFlow<()>>,
+    ) -> io::Result<()> {
+        match &self.lies {
+            Some(bytes) => archive::members_in_place(From::new(Arc::clone(bytes)), each),
+            None => archive::members((self.open)()?, each),
+        }
+    }
+
     /// A member, to be read by itself; `None` of one with holes.
     pub(super) fn member(&self, name: &str, member: &Member<'_>) -> Option<Boxed> {
         let (at, size) = (member.at?, member.size);

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use super::checker::Checker;
 use super::sight::Sight;
 use super::{Kind, Report, boxed};
+use crate::sources;
 use crate::sources::captured::{self, Capture, Server};
-use crate::sources::{self, collected};
 
 impl Checker {
     /// One target for each machine of a text.
@@ -43,7 +43,7 @@ impl Checker {
         let Some(report) = report.filter(|_| self.may_be(Kind::Support)) else {
             return Sight::Stack(stack);
         };
-        for ask in collected::asks_of_report(report, &stack) {
+        for ask in captured::asks_of_report(report, &stack) {
             sources::left_out(&mut stack, format!("not in this {report}: {ask}"));
         }
         let host = host.unwrap_or_else(|| boxed::stem(name).to_owned());

@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 
 use super::boxed::Boxed;
 use crate::geometry::Bytes;
-use crate::sources::archive::{self, Member};
+use crate::sources::archive::Member;
 
-/// Of a longer member nothing is told: all of it would be read, where a check reads its tables.
-const LONGEST: Bytes = Bytes::mib(1024);
+/// As many bytes of an appliance are summed up: of the rest nothing is told, since all of it would be read, where a check reads its tables.
+const MOST: Bytes = Bytes::mib(1024);
 /// Most text of a checksums file.
 const MAX_TEXT: u64 = 1 << 20;
 
@@ -60,10 +60,13 @@ impl Manifest {
     /// When the archive cannot be read.
     pub(super) fn wrong(&self, boxed: &Boxed) -> io::Result<Vec<(String, String)>> {
         let mut wrong = Vec::new();
-        archive::members((boxed.open)()?, |member: Member<'_>| {
+        let (mut left, mut found) = (MOST, 0);
+        boxed.members(|member: Member<'_>| {
             let name = member.path.rsplit('/').next().unwrap_or(member.path);
             let sum = self.sums.iter().find(|sum| sum.member == name);
-            if let Some(Sum { digest, .. }) = sum.filter(|_| member.size <= LONGEST) {
+            found += usize::from(sum.is_some());
+            if let (Some(Sum { digest, .. }), Some(rest)) = (sum, left.checked_sub(member.size)) {
+                left = rest;
                 let (kind, said) = match digest {
                     Digest::Sha1(said) => ("SHA-1", said),
                     Digest::Sha256(said) => ("SHA-256", said),
@@ -77,7 +80,11 @@ impl Manifest {
                     wrong.push((member.path.to_owned(), why));
                 }
             }
-            Ok(ControlFlow::Continue(()))
+            // What lies behind the last of them need not be unpacked.
+            Ok(match found < self.sums.len() {
+                true => ControlFlow::Continue(()),
+                false => ControlFlow::Break(()),
+            })
         })?;
         Ok(wrong)
     }

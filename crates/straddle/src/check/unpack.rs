@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::boxed::{Boxed, From, Open, Wrapping, capture, head, taken, wrapping};
+use super::boxed::{Boxed, Open, Wrapping, capture, head, taken, wrapping};
 use super::checker::Checker;
 use super::manifest::Manifest;
 use super::sight::{Found, Sight, is_disk_image};
@@ -186,10 +186,7 @@ impl Checker {
                 self.member(boxed, member, depth, &mut seen, each);
                 Ok(ControlFlow::Continue(()))
             };
-            match &boxed.lies {
-                Some(bytes) => archive::members_in_place(From::new(Arc::clone(bytes)), &mut member),
-                None => archive::members(stream()?, &mut member),
-            }
+            boxed.members(&mut member)
         };
         let manifest = seen.manifest.take();
         self.texts_in(boxed, seen, each);

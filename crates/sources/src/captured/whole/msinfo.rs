@@ -34,6 +34,7 @@ pub(super) static REPORT: Report = Report {
         }]
     },
     besides: disks,
+    missing: &[],
 };
 
 /// What the item is called that holds the machine's name.

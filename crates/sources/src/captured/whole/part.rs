@@ -2,6 +2,7 @@
 
 use crate::captured::text::Line;
 use crate::captured::tool::Notes;
+use crate::missing::Missing;
 
 /// A program that reports on a whole machine.
 pub(in crate::captured) struct Report {
@@ -15,6 +16,8 @@ pub(in crate::captured) struct Report {
     pub(in crate::captured) parts: for<'t> fn(&[Line<'t>]) -> Vec<Part<'t>>,
     /// What the tools of its commands do not read.
     pub(in crate::captured) besides: fn(&[Line<'_>], &mut Notes<'_>),
+    /// What has what it does not say of a layer.
+    pub(in crate::captured) missing: &'static [(Missing, &'static str)],
 }
 
 /// What one command printed.

@@ -13,6 +13,7 @@
 
 use super::part::{Part, Report};
 use crate::captured::text::Line;
+use crate::missing::Missing;
 
 pub(super) static REPORT: Report = Report {
     name: "pvereport",
@@ -20,6 +21,24 @@ pub(super) static REPORT: Report = Report {
     host,
     parts,
     besides: |_, _| {},
+    missing: &[
+        (
+            Missing::Start,
+            "`fdisk -l` or `straddle capture`; no Proxmox report has it",
+        ),
+        (
+            Missing::Sectors,
+            "a Proxmox report of version 7.2 or later, or `lsblk -t`",
+        ),
+        (
+            Missing::Volume,
+            "`lvs --segments -o +devices,stripes,stripesize`, or `dmsetup table`",
+        ),
+        (Missing::Encryption, "`cryptsetup luksDump DEVICE`"),
+        (Missing::Array, "`mdadm --detail DEVICE`"),
+        (Missing::Ext, "`tune2fs -l DEVICE`"),
+        (Missing::Xfs, "`xfs_info MOUNTPOINT`"),
+    ],
 };
 
 /// Programs whose output tells of storage. Others print files, such as the settings of guests, whose disks are none of the host's.

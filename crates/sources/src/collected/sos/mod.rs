@@ -10,7 +10,7 @@ mod name;
 mod tree;
 
 use super::collector::{Collector, Reads};
-use super::missing::Missing;
+use crate::missing::Missing;
 
 pub(super) static COLLECTOR: Collector = Collector {
     name: "sosreport",

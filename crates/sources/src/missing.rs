@@ -7,7 +7,7 @@ use straddle_stack::{GridRole, Key, Layer, LayerKind, Stack, Trust};
 
 /// What is not known of a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Missing {
+pub(crate) enum Missing {
     /// Sector sizes of a disk.
     Sectors,
     /// Where a partition starts.
@@ -40,13 +40,13 @@ impl Missing {
 }
 
 /// How an ask for the starts of any partitions begins.
-pub(super) const STARTS: &str = "starts of partitions";
+pub(crate) const STARTS: &str = "starts of partitions";
 
 /// Most layers that are named for one fact.
 const MAX_NAMED: usize = 4;
 
 /// What is asked for, in sentences: `start of sda1, sda2: the sos plugin …`. Facts that this tool has no place for are not asked of it.
-pub(super) fn asks(stack: &Stack, places: &[(Missing, &str)]) -> Vec<String> {
+pub(crate) fn asks(stack: &Stack, places: &[(Missing, &str)]) -> Vec<(Missing, String)> {
     let mut lacking: BTreeMap<Missing, Vec<&str>> = BTreeMap::new();
     for (id, layer) in stack.iter() {
         let on = stack.only_below(id).map(|below| stack.layer(below));
@@ -66,7 +66,8 @@ pub(super) fn asks(stack: &Stack, places: &[(Missing, &str)]) -> Vec<String> {
             0 => String::new(),
             more => format!(" and {more} more"),
         };
-        Some(format!("{} of {named}{more}: {place}", missing.name()))
+        let ask = format!("{} of {named}{more}: {place}", missing.name());
+        Some((missing, ask))
     };
     lacking.into_iter().filter_map(ask).collect()
 }
