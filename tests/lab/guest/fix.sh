@@ -5,11 +5,12 @@ ways=0
 # Filesystems on what is made again are not in question.
 only=partitions,array,volume-group
 
-# fill DEVICE BYTES: with what is different in every sector.
+# fill DEVICE BYTES: with what is different in every sector. Numbers, nothing random: this kernel knows the partition tables of Acorn,
+# which are told by one byte of checksum, and finds one in every 256th sector of noise.
 fill() {
     quiet dd if=/tmp/noise of="$1" bs=64K iflag=count_bytes count="$2" conv=fsync
 }
-head -c 33M /dev/urandom > /tmp/noise
+seq -w 4400000 > /tmp/noise
 
 # sum DEVICE BYTES: of what it holds.
 sum() {

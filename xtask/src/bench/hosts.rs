@@ -15,8 +15,8 @@ use crate::run::{cargo, repository, run};
 const CAPTURES: usize = 10_000;
 const FEW: usize = 1_000;
 /// Support archives, and how much log each has in it: what support teams are sent has logs, and little else.
-const ARCHIVES: usize = 4;
-const LOG: usize = 24 << 20;
+const ARCHIVES: usize = 20;
+const LOG: usize = 48 << 20;
 const ROUNDS: usize = 10;
 
 /// Measures, and archives the figures under benches/.
@@ -153,7 +153,7 @@ fn copies(scratch: &Path, name: &str, of: &[PathBuf], count: usize) -> Result<Pa
     Ok(folder)
 }
 
-/// An archive with the members that sos writes, most of which is logs.
+/// An archive with the members that sos writes, most of which is logs; by name, as Python's tarfile orders them.
 fn sosreport(scratch: &Path, folder: &Path, host: usize, packer: &str, end: &str) -> Result<()> {
     let top = format!("sosreport-host{host}-2026");
     let tree = scratch.join(&top);
@@ -201,7 +201,7 @@ fn sosreport(scratch: &Path, folder: &Path, host: usize, packer: &str, end: &str
     }
     log.flush()?;
     let line = format!(
-        "tar -C {} -cf - {top} | {packer} > {}/{top}.tar.{end} && rm -r {}",
+        "tar -C {} --sort=name -cf - {top} | {packer} -1 > {}/{top}.tar.{end} && rm -r {}",
         scratch.display(),
         folder.display(),
         tree.display()
