@@ -17,15 +17,13 @@ const SAMPLE: usize = 1500;
 const LONGEST: u64 = 256 << 10;
 
 /// Files below /usr that are what they are taken for, by a part of their path: images, and manuals that print a tool's whole output.
-const TRUE: [&str; 6] = [
+const TRUE: [&str; 4] = [
     // Boot sectors and disks of boot loaders and of emulators.
     "/grub/",
     "/syslinux/",
     "/qemu/",
-    // What the tools print, as they print it.
+    // What losetup prints, below its prompt.
     "/doc/util-linux",
-    "/doc/smartmontools",
-    "/doc/mdadm",
 ];
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {

@@ -54,6 +54,8 @@ pub enum Why {
     Rounded,
     /// Text in which the output of no known tool was found.
     NoOutput,
+    /// Text that mentions what tools print, far down in something else.
+    Mention,
     /// Text in which the tools say that they were not let.
     Refused,
 }
@@ -68,6 +70,9 @@ impl Why {
             Why::NoStart => "it tells of nothing where it begins",
             Why::Rounded => "its starts are rounded figures, which may be on a boundary or off it",
             Why::NoOutput => "no output of a known tool was found in it",
+            Why::Mention => {
+                "it mentions what tools print, far down, and was not named; named, it is read"
+            }
             Why::Refused => "the system let the tools in it read nothing",
         }
     }

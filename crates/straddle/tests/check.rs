@@ -1,5 +1,6 @@
 //! The front door: what is given is what `straddle check` would say of it, whoever asks.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -116,6 +117,80 @@ fn words_of_tools_without_a_value_are_no_output_of_theirs() {
         matches!(&found[0].outcome, Ok(Outcome::Checked(_))),
         "{found:?}"
     );
+}
+
+/// A changelog shows what somebody's disk looked like once. It is read when it is named.
+#[test]
+fn what_only_mentions_an_output_far_down_is_no_host_of_a_folder() {
+    let folder = tempfile::tempdir().expect("a directory");
+    let far = |above: usize, command: &str| {
+        let entry = |number| format!("  * the table is written only once, says report {number}\n");
+        let entries: String = (0..above).map(entry).collect();
+        format!("{command}{entries}{}", listing("sda", 63))
+    };
+    let kernel = format!(
+        "{}[    3.1] sd 2:0:0:0: [sdb] 4096-byte physical blocks\n",
+        "[    1.2] pci 0000:00:1f.0: reserved by ACPI GPE0\n".repeat(200)
+    );
+    for (name, text, is_read) in [
+        ("changelog", far(65, ""), false),
+        ("post.txt", far(64, ""), true),
+        ("session.txt", far(65, "root@db1:~# journalctl\n"), true),
+        (
+            "fdisk.8",
+            format!(".TH FDISK 8\n{}", listing("sda", 63)),
+            false,
+        ),
+        ("kern.log", kernel, true),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, &text).expect("room");
+        std::fs::write(folder.path().join("disk.txt"), listing("sdb", 63)).expect("room");
+        let named = reports(std::slice::from_ref(&path), Options::default()).1;
+        assert!(
+            matches!(named[0].outcome, Ok(Outcome::Checked(_))),
+            "{name}: {named:?}"
+        );
+        let listed = reports(&[folder.path().to_owned()], Options::default()).1;
+        let mentions = listed.iter().filter(|report| {
+            matches!(report.outcome, Ok(Outcome::Unrecognised(Why::Mention)))
+                && report.target == path.display().to_string()
+        });
+        assert_eq!(
+            mentions.count(),
+            usize::from(!is_read),
+            "{name}: {listed:?}"
+        );
+        std::fs::remove_file(&path).expect("removed");
+        // Packed, and where the folder is said to be a collection, it is the same.
+        let packed = folder.path().join(format!("{name}.gz"));
+        let file = std::fs::File::create(&packed).expect("room");
+        let mut packer = flate2::write::GzEncoder::new(file, flate2::Compression::fast());
+        packer.write_all(text.as_bytes()).expect("packed");
+        packer.finish().expect("packed");
+        let collection = Options {
+            take_as: Some(Kind::Collection),
+            ..Options::default()
+        };
+        for options in [Options::default(), collection] {
+            let listed = reports(&[folder.path().to_owned()], options).1;
+            let its = listed
+                .iter()
+                .find(|r| r.target == packed.display().to_string());
+            let outcome = &its.expect("a report of the packed text").outcome;
+            match is_read {
+                true => assert!(
+                    matches!(outcome, Ok(Outcome::Checked(_))),
+                    "{name}: {outcome:?}"
+                ),
+                false => assert!(
+                    matches!(outcome, Ok(Outcome::Unrecognised(Why::Mention))),
+                    "{name}: {outcome:?}"
+                ),
+            }
+        }
+        std::fs::remove_file(&packed).expect("removed");
+    }
 }
 
 #[cfg(unix)]

@@ -64,7 +64,12 @@ pub struct Capture {
     pub inventory: Inventory,
     /// The output of a tool seemed to begin somewhere, and said nothing.
     begun: bool,
+    /// How many lines of something else stand above the first command or output; all, in the source of a manual.
+    above: usize,
 }
+
+/// Most lines of something else above an output in a text that was not named.
+const MAX_ABOVE: usize = 64;
 
 /// True for the beginning of a file (a few kilobytes are enough) that can be text.
 #[must_use]
@@ -111,6 +116,13 @@ pub fn is_refused(head: &[u8]) -> bool {
 }
 
 impl Capture {
+    /// True where the outputs stand far down in a text of something else: a changelog, a manual, a list of questions and answers. Who
+    /// pastes an output writes a few lines above it, and what records a session begins with a command.
+    #[must_use]
+    pub fn is_mention(&self) -> bool {
+        self.above > MAX_ABOVE
+    }
+
     /// The file's name, with the machine's where the file is about several.
     #[must_use]
     pub fn title(&self) -> String {
@@ -272,6 +284,7 @@ fn one_of(
         focus: tool::Focus::default(),
         twins: twins::Twins::default(),
         begun: false,
+        above: None,
     };
     let name = file.rsplit(['/', '\\']).next().unwrap_or(file);
     // `smartctl_-a_.dev.sda` has no ending.
@@ -293,8 +306,18 @@ fn one_of(
         report: None,
         tools: tools.into_iter().map(|tool| tool.name).collect(),
         begun: notes.begun,
+        above: match lines.iter().find(|line| !line.is_blank()) {
+            Some(first) if is_roff(first.text) => usize::MAX,
+            _ => notes.above.unwrap_or_default(),
+        },
         inventory: notes.inventory,
     }
+}
+
+/// True for the first line of a manual in troff's language, which shows what others printed once.
+fn is_roff(text: &str) -> bool {
+    let begins = [".\\\"", "'\\\"", ".TH ", ".Dd ", ".so "];
+    begins.iter().any(|begin| text.starts_with(begin))
 }
 
 /// Says what is not in the text.

@@ -72,6 +72,7 @@ fn with_notes(file: &str, number: u32, read: impl FnOnce(&mut Notes<'_>)) -> Cap
         focus: Focus::default(),
         twins: twins::Twins::default(),
         begun: false,
+        above: None,
     };
     read(&mut notes);
     Capture {
@@ -81,5 +82,6 @@ fn with_notes(file: &str, number: u32, read: impl FnOnce(&mut Notes<'_>)) -> Cap
         tools: Vec::new(),
         inventory: notes.inventory,
         begun: notes.begun,
+        above: 0,
     }
 }

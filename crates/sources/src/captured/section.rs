@@ -5,6 +5,7 @@ use straddle_stack::AnomalyKind;
 use super::beginnings::Beginnings;
 use super::heading::{Heading, asked, heading, machine_of_prompt};
 use super::json::{self, End, Json};
+use super::linux::kernel_log;
 use super::records::{self, MAX_RECORDS, Record};
 use super::text::Line;
 use super::tool::{Command, Context, Notes, Reader, Section, Tool};
@@ -41,6 +42,7 @@ fn read_inside(
         limit: length.saturating_mul(IN_VAIN),
         beginnings: Beginnings::of(tools),
         outputs: 0,
+        passed: 0,
         inside,
         seen: Vec::new(),
     };
@@ -59,6 +61,7 @@ fn read_inside(
         if let Some(heading) = heading(&line) {
             match heading {
                 Heading::Command(command) => {
+                    notes.above.get_or_insert(found.passed);
                     unread.tell(notes);
                     if let Some(machine) = asked(&command).or_else(|| machine_of_prompt(line.text))
                     {
@@ -69,6 +72,7 @@ fn read_inside(
                     context.command = Some(command);
                 }
                 Heading::Host(host) => {
+                    notes.above.get_or_insert(found.passed);
                     notes.host(host);
                     context.command = None;
                 }
@@ -101,6 +105,7 @@ fn read_inside(
             unread = Unread::default();
         } else {
             unread.lines = true;
+            found.passed += taken.unwrap_or(1).max(1);
         }
     }
     unread.tell(notes);
@@ -141,6 +146,8 @@ struct Found {
     limit: usize,
     /// How many outputs were read.
     outputs: usize,
+    /// How many lines were not part of any.
+    passed: usize,
     /// How many documents were looked into for what tools printed.
     inside: usize,
     /// Those whose output was there.
@@ -173,6 +180,11 @@ impl Found {
 
     fn add(&mut self, tool: &'static Tool, notes: &mut Notes<'_>) {
         self.outputs += 1;
+        // What the kernel says of disks stands far down in its log.
+        let is_log = tool.name == kernel_log::TOOL.name;
+        notes
+            .above
+            .get_or_insert(if is_log { 0 } else { self.passed });
         if !self.seen.iter().any(|other| other.name == tool.name) {
             self.seen.push(tool);
         }

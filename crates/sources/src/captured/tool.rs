@@ -154,6 +154,8 @@ pub(crate) struct Notes<'f> {
     pub(crate) twins: Twins,
     /// The output of a tool seemed to begin somewhere, and said nothing.
     pub(crate) begun: bool,
+    /// How many lines of something else stand above the first command, or the first output that said something.
+    pub(crate) above: Option<usize>,
 }
 
 /// What an interactive tool has selected, or what the last heading was about.

@@ -4,6 +4,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use super::sight::Origin;
 use super::{CheckError, Kind};
 use crate::geometry::Bytes;
 use crate::io::{Packing, Part, ReadAt, Target};
@@ -24,6 +25,7 @@ pub(super) struct Boxed {
     /// The bytes where they lie, when they can be read at any place.
     pub(super) lies: Option<Arc<dyn ReadAt>>,
     pub(super) size: Option<Bytes>,
+    pub(super) origin: Origin,
 }
 
 /// A format that is told, and not read.
@@ -70,7 +72,7 @@ fn strange(head: &[u8]) -> Option<Strange> {
 
 impl Boxed {
     /// A file that is open already.
-    pub(super) fn file(name: String, target: Target) -> Boxed {
+    pub(super) fn file(name: String, target: Target, origin: Origin) -> Boxed {
         let target = Arc::new(target);
         let opened = Arc::clone(&target);
         let open: Open =
@@ -80,6 +82,7 @@ impl Boxed {
             open,
             size: Some(target.size()),
             lies: Some(target),
+            origin,
         }
     }
 
@@ -217,6 +220,7 @@ impl Boxed {
             open,
             lies,
             size: Some(size),
+            origin: Origin::Listed,
         })
     }
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::boxed::{self, Boxed, Wrapping, wrapping};
-use super::jobs::{self, Job, Origin};
-use super::sight::{Found, Sight, is_disk_image};
+use super::jobs::{self, Job};
+use super::sight::{Found, Origin, Sight, is_disk_image};
 use super::{CheckError, Kind, Outcome, Report, text};
 use crate::geometry::Bytes;
 use crate::io::{OpenError, ReadAt, Target, TargetKind, is_device, is_shared_with_nobody};
@@ -102,7 +102,9 @@ impl Checker {
         let name = path.display().to_string();
         match found {
             Ok(Sight::Machines(captures)) => self.machines(captures).into_iter().for_each(each),
-            Ok(Sight::Boxed(target)) => self.unpack(Boxed::file(name, *target), 0, each),
+            Ok(Sight::Boxed(target, origin)) => {
+                self.unpack(Boxed::file(name, *target, origin), 0, each);
+            }
             found => each(self.report(name, path, found)),
         }
     }
@@ -125,7 +127,8 @@ impl Checker {
         let outcome = found.map(|seen| match seen {
             Sight::Stack(stack) => checked(stack, None),
             Sight::Taken(stack, taken) => checked(stack, Some(taken)),
-            Sight::Nothing | Sight::Machines(_) | Sight::Boxed(_) => {
+            Sight::Mention => Outcome::Unrecognised(Why::Mention),
+            Sight::Nothing | Sight::Machines(_) | Sight::Boxed(..) => {
                 Outcome::Unrecognised(text::why(path))
             }
         });
@@ -165,6 +168,7 @@ impl Checker {
         let text::Sorted {
             servers,
             unknown,
+            mentions,
             rest,
             others,
         } = text::sorted(paths);
@@ -173,6 +177,9 @@ impl Checker {
         }
         for path in unknown {
             each(self.report(path.display().to_string(), &path, Ok(Sight::Nothing)));
+        }
+        for path in mentions {
+            each(self.report(path.display().to_string(), &path, Ok(Sight::Mention)));
         }
         let rest = rest
             .into_iter()
@@ -239,6 +246,10 @@ impl Checker {
             if self.take_as == Some(Kind::Support) {
                 captures.retain(|capture| capture.report.is_some());
             }
+            let is_listed = self.take_as.is_none() && origin == Origin::Listed;
+            if is_listed && text::is_mention(&captures) {
+                return Ok(Sight::Mention);
+            }
             if captures.len() > 1 {
                 return Ok(Sight::Machines(captures));
             }
@@ -290,7 +301,7 @@ impl Checker {
         }
         if target.kind() == TargetKind::File {
             match self.wrapped(path, &target, origin) {
-                Some(Ok(Wrapped::Boxed)) => return Ok(Sight::Boxed(Box::new(target))),
+                Some(Ok(Wrapped::Boxed)) => return Ok(Sight::Boxed(Box::new(target), origin)),
                 Some(Ok(Wrapped::Strange)) => return Ok(Sight::Nothing),
                 Some(Err(error)) => return Err(error),
                 None => {}

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::boxed::{Boxed, Open, wrapping};
 use super::checker::Checker;
-use super::sight::Sight;
+use super::sight::{Origin, Sight};
 use super::{CheckError, Kind, Report, text};
 use crate::geometry::Bytes;
 use crate::rules::Why;
@@ -49,6 +49,7 @@ impl Checker {
             open,
             lies: None,
             size,
+            origin: Origin::Named,
         };
         match is_packed {
             true => self.unpack(boxed, 0, each),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::directory::{Directory, Tree};
-use super::sight::{Found, Sight};
+use super::sight::{Found, Origin, Sight};
 use super::{Kind, parallel, text};
 use crate::sources::captured;
 use crate::sources::collected::Collector;
@@ -56,15 +56,6 @@ pub(super) struct Plan {
     pub(super) unlisted: Vec<Unlisted>,
     /// Other filesystems that are mounted in a directory. They are not gone into: that would be another place.
     pub(super) not_entered: Vec<PathBuf>,
-}
-
-/// How a path came into the list.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// Named on the command line.
-    Named,
-    /// Found in a directory.
-    Listed,
 }
 
 /// What looking at a path came to: its stack, or that nothing was recognised. Taken once, by the thread that judges it.

@@ -138,7 +138,8 @@ pub fn check(targets: &[PathBuf], options: Options) -> Result<Check, CheckError>
         ..rules::Options::default()
     };
     let checker = Checker::new(
-        take_as,
+        // That a folder is a collection says nothing of its files.
+        take_as.filter(|kind| *kind != Kind::Collection),
         options.files,
         settings,
         options.asked,

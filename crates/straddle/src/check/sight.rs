@@ -6,6 +6,15 @@ use crate::report::Taken;
 use crate::sources::captured::Capture;
 use crate::stack::{Key, LayerKind, Stack};
 
+/// How a path came into the list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// Named on the command line.
+    Named,
+    /// Found in a directory or an archive.
+    Listed,
+}
+
 /// What looking at something came to.
 pub(super) type Found = Result<Sight, CheckError>;
 
@@ -13,6 +22,8 @@ pub(super) type Found = Result<Sight, CheckError>;
 pub(super) enum Sight {
     /// Nothing that is known.
     Nothing,
+    /// Text that mentions what tools print, far down.
+    Mention,
     /// A stack.
     Stack(Stack),
     /// A stack of what could have been something else.
@@ -20,7 +31,7 @@ pub(super) enum Sight {
     /// Text about several machines.
     Machines(Vec<Capture>),
     /// Something packed, or an archive: what is in it is looked at when it is its turn.
-    Boxed(Box<Target>),
+    Boxed(Box<Target>, Origin),
 }
 
 impl Sight {
@@ -28,7 +39,7 @@ impl Sight {
     pub(super) fn stack(&self) -> Option<&Stack> {
         match self {
             Sight::Stack(stack) | Sight::Taken(stack, _) => Some(stack),
-            Sight::Nothing | Sight::Machines(_) | Sight::Boxed(_) => None,
+            Sight::Nothing | Sight::Mention | Sight::Machines(_) | Sight::Boxed(..) => None,
         }
     }
 }

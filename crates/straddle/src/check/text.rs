@@ -58,6 +58,11 @@ pub(super) fn known(name: &str, mut bytes: Vec<u8>, number: u32) -> Vec<Capture>
     captures
 }
 
+/// True where a text only mentions what tools print. One that was named is read all the same.
+pub(super) fn is_mention(captures: &[Capture]) -> bool {
+    !captures.is_empty() && captures.iter().all(Capture::is_mention)
+}
+
 /// The first `len` bytes of a target, or as many as there are.
 fn read(target: &Target, len: usize) -> io::Result<Vec<u8>> {
     let size = usize::try_from(target.size().get()).unwrap_or(usize::MAX);
@@ -79,6 +84,8 @@ pub(super) struct Sorted {
     pub(super) servers: Vec<Server>,
     /// Text in which the output of no known tool is found, such as that of a command that failed, and empty files.
     pub(super) unknown: Vec<PathBuf>,
+    /// Text that mentions what tools print, far down.
+    pub(super) mentions: Vec<PathBuf>,
     /// Files that were too many to be held together, opened: each is looked at by itself.
     pub(super) rest: Vec<(PathBuf, Target)>,
     /// What else there is, opened already.
@@ -88,6 +95,7 @@ pub(super) struct Sorted {
 /// Reads the files of a folder, as many as may be held together.
 pub(super) fn sorted(paths: &[PathBuf]) -> Sorted {
     let (mut captures, mut unknown, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    let mut mentions = Vec::new();
     let (mut rest, mut things, mut bytes) = (Vec::new(), 0, 0);
     for (number, path) in (0_u32..).zip(paths) {
         let target = match Target::open_listed(path) {
@@ -105,6 +113,7 @@ pub(super) fn sorted(paths: &[PathBuf]) -> Sorted {
         }
         let found = of_target(&target, number);
         match found.is_empty() {
+            false if is_mention(&found) => mentions.push(path.clone()),
             false => {
                 let count = |capture: &Capture| capture.inventory.things().len();
                 things += found.iter().map(count).sum::<usize>();
@@ -130,6 +139,7 @@ pub(super) fn sorted(paths: &[PathBuf]) -> Sorted {
     Sorted {
         servers,
         unknown,
+        mentions,
         rest,
         others,
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::boxed::{Boxed, Open, Wrapping, capture, head, taken, wrapping};
 use super::checker::Checker;
 use super::manifest::Manifest;
-use super::sight::{Found, Sight, is_disk_image};
+use super::sight::{Found, Origin, Sight, is_disk_image};
 use super::{CheckError, Kind, Report, text};
 use crate::geometry::Bytes;
 use crate::io::{Forward, Packing, ReadAt};
@@ -61,6 +61,7 @@ impl Checker {
             open: unpacked,
             lies: None,
             size: None,
+            origin: boxed.origin,
         };
         if archive::is_tar(&inner) {
             return self.archive(&inside, depth, each);
@@ -79,11 +80,16 @@ impl Checker {
                 let mut stream = (inside.open)().map_err(unreadable)?.take(most);
                 stream.read_to_end(&mut bytes).map_err(unreadable)?;
                 let captures = text::known(&boxed.name, bytes, 0);
-                if !captures.is_empty() {
+                let is_mention = boxed.origin == Origin::Listed && text::is_mention(&captures);
+                if !captures.is_empty() && !is_mention {
                     self.machines(captures).into_iter().for_each(&mut *each);
                     return Ok(());
                 }
-                Ok(Sight::Nothing)
+                Ok(if is_mention {
+                    Sight::Mention
+                } else {
+                    Sight::Nothing
+                })
             }
             false => {
                 return self.packed_image(&boxed, inside, packing, each);
@@ -308,6 +314,9 @@ impl Checker {
         for name in seen.unknown {
             each(self.unknown_text(name));
         }
+        for name in seen.mentions {
+            each(self.report(name.clone(), Path::new(&name), Ok(Sight::Mention)));
+        }
     }
 }
 
@@ -332,6 +341,8 @@ struct Seen {
     manifest: Option<Manifest>,
     /// Texts in which no output of a known tool was found.
     unknown: Vec<String>,
+    /// Texts that mention what tools print, far down.
+    mentions: Vec<String>,
 }
 
 impl Seen {
@@ -346,6 +357,7 @@ impl Seen {
         };
         match captures.is_empty() {
             true => self.unknown.push(name),
+            false if text::is_mention(&captures) => self.mentions.push(name),
             false => self.captures.extend(captures),
         }
     }

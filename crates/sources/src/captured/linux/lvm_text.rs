@@ -394,6 +394,7 @@ mod tests {
             focus: crate::captured::tool::Focus::default(),
             twins: crate::captured::twins::Twins::default(),
             begun: false,
+            above: None,
         };
         let rows = backup(&lines, &mut notes);
         assert!(notes.inventory.remarks.is_empty());
