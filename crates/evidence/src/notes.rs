@@ -12,6 +12,8 @@ pub(crate) struct Notes<'g> {
     pub(crate) file: Arc<str>,
     /// The last time that was read, for lines that have none of their own.
     pub(crate) clock: Option<Moment>,
+    /// When a collector got the line, for lines that have no time of their own.
+    pub(crate) collected: Option<Moment>,
     /// The event that a message is in.
     pub(crate) event: Option<crate::stamp::Event>,
     /// The database that was spoken of last.
@@ -70,6 +72,7 @@ impl<'g> Notes<'g> {
             gathered,
             file: Arc::from(name),
             clock: None,
+            collected: None,
             event: None,
             database: None,
             reports: crate::linux::Reports::default(),
@@ -182,6 +185,7 @@ impl<'g> Notes<'g> {
 
     /// A line of this moment. A clock that goes back is told.
     pub(crate) fn at<'t>(&mut self, line: Line<'t>, moment: Option<Moment>) -> At<'t> {
+        let moment = moment.or(self.collected);
         if let Some(moment) = moment {
             if self.clock.is_some_and(|clock| moment < clock) {
                 self.remark(CLOCK_BACK, &line);

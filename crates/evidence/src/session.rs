@@ -3,9 +3,10 @@
 use crate::format::{Body, Document, Format, Reading, Shape, Taken};
 use crate::gathered::Gathered;
 use crate::json::{Met, State, Walker};
-use crate::line::Line;
+use crate::line::{Line, is_errorlog, without_fence};
 use crate::marks::{Hits, marks};
 use crate::notes::{Found, Notes};
+use crate::prefix::{Behind, Prefix};
 use crate::stamp;
 use crate::table::{Head, is_ruler};
 
@@ -22,6 +23,8 @@ pub(crate) struct Session<'g> {
     upright: Upright,
     json: Option<Json>,
     pending: Option<Pending>,
+    /// What stands before each line of the output that is read.
+    prefix: Option<Prefix>,
     /// The last line that can be names of columns, until the next line.
     names: Option<(&'static Format, Head, String)>,
 }
@@ -40,6 +43,8 @@ struct Table {
     format: &'static Format,
     head: Head,
     rows: u64,
+    /// A blank line was read since the last row.
+    is_apart: bool,
 }
 
 /// Fields one a line, until the row ends.
@@ -73,6 +78,7 @@ impl<'g> Session<'g> {
             upright: Upright::default(),
             json: None,
             pending: None,
+            prefix: None,
             names: None,
         }
     }
@@ -88,16 +94,22 @@ impl<'g> Session<'g> {
     }
 
     pub(crate) fn line(&mut self, line: &Line<'_>) {
+        let line = &Line {
+            text: without_fence(line.text),
+            ..*line
+        };
         self.number = line.number;
         self.notes.gathered.lines += 1;
         if self.pending.is_some() && self.goes_on(line) {
             return;
         }
-        if self.json.is_some() && self.json_line(line) {
+        self.notes.collected = None;
+        let inner = self.inner(line);
+        if self.json.is_some() && self.json_line(&inner) {
             return;
         }
         if let Some((format, mut body)) = self.body.take() {
-            match body.line(line, &mut self.notes) {
+            match body.line(&inner, &mut self.notes) {
                 Taken::Yes => {
                     self.body = Some((format, body));
                     return;
@@ -116,10 +128,57 @@ impl<'g> Session<'g> {
         if self.message(line, marks().messages(hits, bytes, errorlog)) || errorlog {
             return;
         }
-        if self.row(line, hits) || self.upright_line(line, hits) {
+        if self.row(&inner, hits) || self.upright_line(&inner, hits) {
             return;
         }
-        self.begin(line, hits);
+        if inner.text.len() < line.text.len() && self.begin(&inner, hits) {
+            return;
+        }
+        self.begin_anew(line, hits);
+    }
+
+    /// A line without what stands before each line of the output that is read.
+    fn inner<'l>(&mut self, line: &Line<'l>) -> Line<'l> {
+        let Some(prefix) = &mut self.prefix else {
+            return *line;
+        };
+        let Some((text, moment)) = prefix.off(line.text) else {
+            return *line;
+        };
+        self.notes.collected = moment;
+        Line { text, ..*line }
+    }
+
+    /// Something that begins here, alone or behind what a collector put before its lines.
+    fn begin_anew(&mut self, line: &Line<'_>, hits: Hits) {
+        let (sure, loose): (Vec<_>, Vec<_>) =
+            Prefix::of(line.text).partition(|(prefix, ..)| prefix.is_sure());
+        if self.begin_behind(sure, line, hits) {
+            return;
+        }
+        self.notes.collected = None;
+        if self.begin(line, hits) {
+            self.prefix = None;
+            return;
+        }
+        self.begin_behind(loose, line, hits);
+    }
+
+    /// Whether something begins behind one of these, the longest first.
+    fn begin_behind(&mut self, prefixes: Vec<Behind<'_>>, line: &Line<'_>, hits: Hits) -> bool {
+        for (prefix, text, moment) in prefixes.into_iter().rev() {
+            self.notes.collected = moment;
+            let inner = Line { text, ..*line };
+            let is_upright = is_mark(text.trim()) || begins_upright(text, hits);
+            if is_upright && (self.upright_line(&inner, hits) || !self.upright.keys.is_empty())
+                || self.begin(&inner, hits)
+            {
+                self.prefix = Some(prefix);
+                return true;
+            }
+        }
+        self.notes.collected = None;
+        false
     }
 
     /// What is left at the end; what was found, and the number of the last line.
@@ -248,6 +307,7 @@ impl<'g> Session<'g> {
                     format,
                     head,
                     rows: 0,
+                    is_apart: false,
                 });
                 if ruled {
                     return true;
@@ -265,10 +325,17 @@ impl<'g> Session<'g> {
             return false;
         };
         if text.is_empty() {
-            if table.rows > 0 {
+            if table.rows > 0 && std::mem::replace(&mut table.is_apart, true) {
                 self.table = None;
             }
             return true;
+        }
+        // Some pages have a blank line behind each line; what is no row does not belong to the table any more.
+        if std::mem::take(&mut table.is_apart)
+            && !(table.head.row(line)).is_some_and(|row| row.has_figures() && !row.is_names())
+        {
+            self.table = None;
+            return false;
         }
         if !table.head.may_be_row(text) {
             self.table = None;
@@ -301,9 +368,7 @@ impl<'g> Session<'g> {
     /// A field of a row that stands one column a line.
     fn upright_line(&mut self, line: &Line<'_>, hits: Hits) -> bool {
         let text = line.trimmed();
-        let is_mark = text.starts_with("***") && text.ends_with("***")
-            || text.starts_with("-[ ") && text.contains("]");
-        if is_mark {
+        if is_mark(text) {
             self.end_upright();
             self.upright.keys.push(String::new());
             self.upright.values.push((line.number, String::new()));
@@ -350,16 +415,16 @@ impl<'g> Session<'g> {
         }
     }
 
-    /// Something that begins here.
-    fn begin(&mut self, line: &Line<'_>, hits: Hits) {
+    /// Whether something begins here.
+    fn begin(&mut self, line: &Line<'_>, hits: Hits) -> bool {
         let text = line.trimmed();
         if text.is_empty() {
-            return;
+            return false;
         }
         if text.starts_with(['{', '[']) {
             self.begin_json(line);
             if self.json.is_some() {
-                return;
+                return true;
             }
         }
         for format in marks().lines(hits).formats() {
@@ -371,12 +436,13 @@ impl<'g> Session<'g> {
                 self.end_body();
                 self.table = None;
                 self.body = Some((format, body));
-                return;
+                return true;
             }
         }
         if let Some((format, head)) = names_of(self.formats, line.text, hits) {
             self.names = Some((format, head, line.text.to_owned()));
         }
+        self.names.is_some()
     }
 
     fn begin_json(&mut self, line: &Line<'_>) {
@@ -475,6 +541,12 @@ fn names_of(formats: Formats, text: &str, hits: Hits) -> Option<(&'static Format
     None
 }
 
+/// What stands above a row of one field a line.
+fn is_mark(text: &str) -> bool {
+    text.starts_with("***") && text.ends_with("***")
+        || text.starts_with("-[ ") && text.contains(']')
+}
+
 /// The first field of a list, by one of the names that tell tables: `physical_name : E:\\data.mdf`.
 fn begins_upright(text: &str, hits: Hits) -> bool {
     let tables = marks().tables(hits);
@@ -492,37 +564,4 @@ fn begins_upright(text: &str, hits: Hits) -> bool {
             .any(|mark| key.eq_ignore_ascii_case(mark.as_bytes())),
         _ => false,
     })
-}
-
-/// A line of a SQL Server ERRORLOG: its times have two digits behind the point, and a blank behind them.
-fn is_errorlog(bytes: &[u8]) -> bool {
-    matches!(
-        bytes,
-        [
-            b'0'..=b'9',
-            b'0'..=b'9',
-            b'0'..=b'9',
-            b'0'..=b'9',
-            b'-',
-            _,
-            _,
-            b'-',
-            _,
-            _,
-            b' ',
-            _,
-            _,
-            b':',
-            _,
-            _,
-            b':',
-            _,
-            _,
-            b'.',
-            b'0'..=b'9',
-            b'0'..=b'9',
-            b' ',
-            ..
-        ]
-    )
 }

@@ -206,6 +206,12 @@ impl<'r> Row<'r> {
         pairs.all(|(cell, name)| is_called(cell, name))
     }
 
+    /// Whether there is a number in it.
+    pub(crate) fn has_figures(&self) -> bool {
+        let is_number = |cell: &Cow<'_, str>| crate::number::plain(fields::bare(cell)).is_some();
+        self.cells.iter().any(is_number)
+    }
+
     /// The cell of the first of these columns that has something in it.
     pub(crate) fn text(&self, names: Names) -> Option<&str> {
         self.cell(names).map(|(_, text)| text)
@@ -236,6 +242,15 @@ impl<'r> Row<'r> {
         }
     }
 
+    /// As [`Self::number`], in columns that count and have no fractions.
+    pub(crate) fn count(&self, names: Names) -> Option<(f64, Line<'r>)> {
+        let (column, text) = self.cell(names)?;
+        match count(fields::bare(text)) {
+            Some(value) => Some((value, self.line_of(column))),
+            None => self.number(names),
+        }
+    }
+
     /// The number in the first of these columns that has one, and its line.
     pub(crate) fn number(&self, names: Names) -> Option<(f64, Line<'r>)> {
         let (column, text) = self.cell(names)?;
@@ -243,6 +258,18 @@ impl<'r> Row<'r> {
         let value = crate::number::plain(text).or_else(|| crate::number::local(text, true))?;
         Some((value, self.line_of(column)))
     }
+}
+
+/// A count, whose points can only stand between thousands.
+fn count(text: &str) -> Option<f64> {
+    let mut groups = text.split('.');
+    let first = groups.next()?;
+    let is_group = |group: &str, least: usize| {
+        (least..=3).contains(&group.len()) && group.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let grouped = is_group(first, 1) && groups.all(|group| is_group(group, 3));
+    (grouped && text.contains('.'))
+        .then(|| crate::number::whole(text).map(crate::number::figure))?
 }
 
 fn is_nothing(cell: &str) -> bool {
@@ -415,6 +442,20 @@ mod tests {
         );
         assert_eq!(trimmed, Some((12_345_678.0, "sales".to_owned())));
         assert_eq!(read("database_name\treads", None, "sales db"), None);
+    }
+
+    #[test]
+    fn points_in_counts_stand_between_thousands() {
+        for (text, value) in [
+            ("655.360.000", Some(655_360_000.0)),
+            ("10.000", Some(10_000.0)),
+            ("10.5", None),
+            ("10.0000", None),
+            ("10000", None),
+            (".000", None),
+        ] {
+            assert_eq!(count(text), value, "{text}");
+        }
     }
 
     #[test]

@@ -230,6 +230,75 @@ fn encodings_line_ends_and_packing_make_no_difference() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
+/// What collectors put before each line, by the number of the line.
+const COLLECTED: [fn(usize) -> String; 7] = [
+    |at| {
+        format!(
+            "Mar 14 10:{:02}:{:02} db05 watch[4711]: ",
+            at / 60 % 60,
+            at % 60
+        )
+    },
+    |at| format!("2024-03-14T10:{:02}:{:02}.123456Z ", at / 60 % 60, at % 60),
+    |_| "[pod/db-0/watch] ".to_owned(),
+    |_| "db-1  | ".to_owned(),
+    |at| format!("{:6}\t", at + 1),
+    |at| format!("mon/a.log:{}:", at + 1),
+    |_| "-- ".to_owned(),
+];
+
+#[test]
+fn what_collectors_put_before_lines_makes_no_difference() {
+    // Whose lines depend on each other by their width, or have a prompt, a page or a collector around them already; and comments
+    // behind a time are notes of whoever pasted the text.
+    const OTHERS: [&str; 12] = [
+        "quoted", "wrapped", "prompt", "prefix", "comment", "compose", "html", "fence", "markdown",
+        "grep", "gist", "sadf-d",
+    ];
+    let mut wrong = Vec::new();
+    let mut all = 0;
+    for (path, _) in captures() {
+        let name = path.display().to_string();
+        let bytes = fs::read(&path).expect("a capture");
+        let Some(text) = plain(&bytes) else { continue };
+        if OTHERS.iter().any(|other| name.contains(other))
+            || name.contains("winevent")
+            || text.contains('\u{1b}')
+        {
+            continue;
+        }
+        let (whole, _) = read(&path, &bytes);
+        let bare = |facts: &[Fact]| -> Vec<Fact> {
+            // A line that says no time has that of its collector.
+            let figures = facts.iter().filter(|fact| !fact.what.is_empty()).cloned();
+            figures
+                .map(|fact| Fact {
+                    at: String::new(),
+                    ..fact
+                })
+                .collect()
+        };
+        for (index, before) in COLLECTED.iter().enumerate() {
+            all += 1;
+            let lines = text.lines().enumerate();
+            let lines: Vec<String> = lines.map(|(at, line)| before(at) + line).collect();
+            let (other, _) = read(&path, lines.join("\n").as_bytes());
+            let (expected, found) = (bare(&whole), bare(&other));
+            let (expected, found): (Vec<_>, Vec<_>) =
+                (expected.iter().collect(), found.iter().collect());
+            if !same(&expected, &found) {
+                wrong.push(format!(
+                    "{index}: {name}: {} of {}",
+                    found.len(),
+                    expected.len()
+                ));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert!(all > 1_000, "{all}");
+}
+
 #[test]
 fn what_is_cut_off_loses_its_end_only() {
     /// Lines before the cut that may belong to what was cut: a message over several lines, a row of one column a line.

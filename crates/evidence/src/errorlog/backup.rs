@@ -89,7 +89,12 @@ fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
         return Reading::Other;
     }
     let start = text.find(if restore { "RESTORE " } else { "BACKUP " });
-    let text = &text[start.unwrap_or_default()..];
+    let from = start.unwrap_or_default();
+    // In some languages the statement is named behind its figures.
+    let text = match text[from..].contains('(') {
+        true => &text[from..],
+        false => crate::prefix::behind(text),
+    };
     let Some((before, rate)) = text.rsplit_once('(') else {
         // Cut off, or wrapped: the rate comes with the next line.
         let is_summary = text.contains("successfully processed");

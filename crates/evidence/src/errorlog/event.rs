@@ -7,10 +7,17 @@ use crate::stamp::{self, Order};
 
 pub(crate) static FORMAT: Format = Format {
     name: "event-viewer",
-    commands: &["Event Viewer, copied as text"],
+    commands: &["Event Viewer, copied as text", "Get-WinEvent | Format-List"],
     says: "date and time of the messages in events",
     shape: Shape::Messages {
-        marks: &["Date:", "Time:", "Datum:", "Uhrzeit:"],
+        marks: &[
+            "Date:",
+            "Time:",
+            "Datum:",
+            "Uhrzeit:",
+            "TimeCreated",
+            "TimeGenerated",
+        ],
         of_errorlog: false,
         read,
     },
@@ -21,8 +28,8 @@ fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
     let Some((key, value)) = text.split_once(':') else {
         return Reading::Other;
     };
-    let order = match key {
-        "Date" | "Time" => Order::MonthFirst,
+    let order = match key.trim_end() {
+        "Date" | "Time" | "TimeCreated" | "TimeGenerated" => Order::MonthFirst,
         "Datum" | "Uhrzeit" => Order::DayFirst,
         _ => return Reading::Other,
     };

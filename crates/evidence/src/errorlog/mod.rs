@@ -9,6 +9,7 @@ use straddle_stack::activity::Role;
 
 use crate::line::Line;
 use crate::notes::{At, Notes};
+use crate::prefix;
 use crate::stamp;
 
 /// The message without what stands before it: a time, a process.
@@ -17,7 +18,8 @@ fn message(text: &str) -> &str {
         if let Some(at) = text.find(mark).filter(|at| *at <= 48) {
             let rest = &text[at + mark.len()..];
             let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == 's');
-            if rest.starts_with([' ', '\t', '"', ',']) && stamp::first(text).is_some() {
+            if rest.starts_with([' ', '\t', '"', ',']) && (at == 0 || stamp::first(text).is_some())
+            {
                 return rest.trim_start();
             }
         }
@@ -27,7 +29,8 @@ fn message(text: &str) -> &str {
 
 /// When a message was written: what its line says, or the event that it is in.
 fn at<'t>(line: &Line<'t>, notes: &mut Notes<'_>) -> At<'t> {
-    let moment = stamp::first(line.text).or_else(|| notes.event.and_then(stamp::Event::moment));
+    let own = stamp::first(prefix::behind(line.text)).or_else(|| stamp::first(line.text));
+    let moment = own.or_else(|| notes.event.and_then(stamp::Event::moment));
     notes.at(*line, moment)
 }
 

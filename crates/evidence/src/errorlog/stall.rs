@@ -7,6 +7,7 @@ use crate::format::{Format, Reading, Shape};
 use crate::line::Line;
 use crate::notes::Notes;
 use crate::number;
+use crate::prefix;
 use crate::subject::Subject;
 
 pub(crate) static FORMAT: Format = Format {
@@ -35,7 +36,7 @@ pub(crate) static FORMAT: Format = Format {
 
 fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
     const ENGLISH: &str = "taking longer than";
-    let text = line.text;
+    let text = prefix::behind(line.text);
     if !text.contains(ENGLISH) && text.contains("SQL Server has encountered") {
         // Cut where a console or a mail broke it; other things are encountered too.
         let rest = text.split("has encountered").nth(1).unwrap_or_default();
@@ -43,7 +44,14 @@ fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
         let begins = "occurrence(s) of I/O requests taking longer than";
         let old = "occurrence(s) of IO requests taking longer than";
         let rest = rest.trim_end();
-        return match begins.starts_with(rest) || old.starts_with(rest) {
+        // Tables of PowerShell leave out what does not fit.
+        let whole = rest.trim_end_matches(['.', '…']);
+        let is_this = |text: &str| begins.starts_with(text) || old.starts_with(text);
+        if whole.len() < rest.len() && whole.contains("I") && is_this(whole) {
+            notes.unread(line);
+            return Reading::Done;
+        }
+        return match is_this(rest) {
             true => Reading::Unfinished,
             false => Reading::Other,
         };
@@ -62,6 +70,15 @@ fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
         return Reading::Done;
     };
     let database = groups.iter().find(|group| !is_path(group)).copied();
+    // In JSON a backslash is written twice.
+    let unescaped;
+    let file: &str = match text.trim_ascii_start().starts_with('{') {
+        true => {
+            unescaped = file.replace("\\\\", "\\");
+            &unescaped
+        }
+        false => file,
+    };
     let subject = Subject::file(file);
     notes.describe(&subject, database, role_of(file, database));
     let at = at(line, notes);

@@ -185,7 +185,22 @@ fn read(row: &Row<'_>, notes: &mut Notes<'_>) {
         ),
     ];
     for (names, quantity, span, factor) in columns {
-        if let Some((value, line)) = row.number(names) {
+        let counts = matches!(
+            quantity,
+            Quantity::Reads
+                | Quantity::Writes
+                | Quantity::ReadBytes
+                | Quantity::WrittenBytes
+                | Quantity::ReadTime
+                | Quantity::WriteTime
+                | Quantity::FileSize
+        );
+        let read = if counts {
+            row.count(names)
+        } else {
+            row.number(names)
+        };
+        if let Some((value, line)) = read {
             notes.add(
                 crate::notes::At { line, ..at },
                 &subject,

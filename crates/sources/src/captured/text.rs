@@ -290,7 +290,10 @@ impl Text {
     /// does not begin as they do. A row of a table may have 80 characters by chance.
     fn unwrap_console(&mut self) {
         let width = |(start, end, _): &(usize, usize, u64)| match self.body.get(*start..*end) {
-            Some(line) if line.len() >= COLUMNS => line.chars().count(),
+            // A console has no tabs, only the blanks that they come to.
+            Some(line) if line.len() >= COLUMNS && !(self.tabs && line.contains('\t')) => {
+                line.chars().count()
+            }
             _ => 0,
         };
         let longest = self.lines.iter().map(width).max();
