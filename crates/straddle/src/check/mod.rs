@@ -236,6 +236,7 @@ impl Check {
         let mut number = 0;
         parallel::in_order(
             tasks,
+            |task| task.job.is_long(),
             |task| -> Vec<(bool, R)> {
                 let mut pieces = Vec::new();
                 self.checker.check(&task.job, &mut |report| {

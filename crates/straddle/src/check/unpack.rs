@@ -13,7 +13,7 @@ use super::{CheckError, Kind, Report, text};
 use crate::geometry::Bytes;
 use crate::io::{Forward, Packing, ReadAt};
 use crate::sources;
-use crate::sources::archive::{self, Holds, Member};
+use crate::sources::archive::{self, Member, Told};
 use crate::sources::captured::{self, Capture};
 use crate::sources::linux::Root;
 
@@ -170,12 +170,15 @@ impl Checker {
             return self.captured_host(&boxed.name, &mut stream()?, each);
         }
         if !self.is_taken_as(Kind::Archive) {
-            match archive::holds(stream()?).map_err(unreadable)? {
-                Holds::Capture if self.may_be(Kind::Capture) => {
+            match boxed.told().map_err(unreadable)? {
+                Told::Capture if self.may_be(Kind::Capture) => {
                     return self.captured_host(&boxed.name, &mut stream()?, each);
                 }
-                Holds::Support(collector, top) if self.may_be(Kind::Support) => {
-                    return self.collected_archive(boxed, collector, &top, each);
+                Told::Support(gathering, went) if self.may_be(Kind::Support) => {
+                    return self.collected_archive(boxed, *gathering, went, each);
+                }
+                Told::Again(gathering) if self.may_be(Kind::Support) => {
+                    return self.collected_again(boxed, *gathering, each);
                 }
                 _ => {}
             }
