@@ -16,6 +16,7 @@ mod machines;
 mod manifest;
 mod outcome;
 mod parallel;
+mod parts;
 mod place;
 mod sight;
 pub(crate) mod text;
