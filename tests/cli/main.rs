@@ -2,6 +2,7 @@
 //! `tests/README.md`.
 
 mod advice;
+mod archive_members;
 mod bench;
 mod bench_journals;
 mod bench_short;
@@ -46,6 +47,7 @@ mod serve;
 mod study;
 mod support;
 mod support_archives;
+mod support_paths;
 mod support_reports;
 mod support_shapes;
 mod support_sos;

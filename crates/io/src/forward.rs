@@ -41,6 +41,8 @@ struct Kept {
     order: VecDeque<u64>,
     given_up: std::collections::BTreeSet<u64>,
     begun: u32,
+    /// Among how many the memory is shared; 0 where it is alone.
+    shares: usize,
     has_ended: bool,
     is_damaged: bool,
     /// Why bytes could not be had, the first time.
@@ -61,10 +63,22 @@ impl Forward {
         }
     }
 
+    /// The same, where so many are open at once: together they keep as much as one would.
+    #[must_use]
+    pub fn one_of(self, count: usize) -> Forward {
+        self.kept().shares = count;
+        self
+    }
+
     /// The bytes of `stream`, which can be read once only, as far as is looked at.
     pub fn filled(stream: &mut dyn Read, size: Bytes) -> Forward {
+        Forward::filled_as_one_of(stream, size, 1)
+    }
+
+    /// The same, where so many are open at once.
+    pub fn filled_as_one_of(stream: &mut dyn Read, size: Bytes, count: usize) -> Forward {
         let gone = || Err(io::Error::other("it can be read once only"));
-        let forward = Forward::new(Box::new(gone), Some(size));
+        let forward = Forward::new(Box::new(gone), Some(size)).one_of(count);
         {
             let mut kept = forward.kept();
             let mut failed = None;
@@ -165,11 +179,13 @@ impl Kept {
         if bytes.iter().all(|byte| *byte == 0) || self.pieces.contains_key(&number) {
             return;
         }
-        if number >= FIRST {
+        let shares = self.shares.max(1);
+        let first = FIRST / u64::try_from(shares).unwrap_or(u64::MAX);
+        if number >= first {
             self.order.push_back(number);
         }
         self.pieces.insert(number, bytes.into_boxed_slice());
-        while self.pieces.len() > MOST {
+        while self.pieces.len() > MOST / shares {
             let Some(oldest) = self.order.pop_front() else {
                 break;
             };

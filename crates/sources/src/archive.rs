@@ -1,13 +1,16 @@
 //! Members of tar archives, one after the other, and what such an archive is.
 
+mod told;
+
 use std::io::{self, Read};
 use std::ops::ControlFlow;
 use straddle_geometry::Bytes;
 use straddle_io::Packing;
 use tar::{Archive, Entry, EntryType};
 
-use crate::collected::{self, Collector};
 use crate::linux::archive::clean_path;
+
+pub use told::{Told, told, told_in_place};
 
 /// A file in an archive.
 pub struct Member<'a> {
@@ -23,20 +26,6 @@ pub struct Member<'a> {
 
 /// Length of a tar header.
 const HEADER: usize = 512;
-/// Most names that are looked at to tell what an archive is.
-const MAX_NAMES: usize = 1 << 16;
-/// Most bytes that are unpacked for the same.
-const MAX_UNTIL_TOLD: u64 = 64 << 20;
-
-/// What is in an archive.
-pub enum Holds {
-    /// A host, captured by `straddle capture`.
-    Capture,
-    /// A host of which a support tool collected what commands print, and what stands before the paths of its files.
-    Support(&'static Collector, String),
-    /// Files, each to be looked at by itself.
-    Files,
-}
 
 /// True for the beginning of a tar archive: its first header has the checksum that it should have.
 #[must_use]
@@ -133,41 +122,6 @@ pub fn unpacked(head: &[u8], input: Box<dyn Read + Send>) -> Box<dyn Read + Send
     }
 }
 
-/// What is in the archive that `input` gives unpacked, by the names in it. Where the first ones do not tell, it holds files.
-///
-/// # Errors
-/// As [`members`].
-pub fn holds(input: impl Read) -> io::Result<Holds> {
-    let mut archive = Archive::new(input.take(MAX_UNTIL_TOLD));
-    let mut has_sysfs = false;
-    let told = |has_sysfs| match has_sysfs {
-        true => Holds::Capture,
-        false => Holds::Files,
-    };
-    for (number, entry) in archive.entries()?.enumerate().take(MAX_NAMES) {
-        let entry = match entry {
-            Ok(entry) => entry,
-            // What is long has been looked at as far as it may; whoever goes through it says what is wrong with it.
-            Err(_) if number > 0 => return Ok(told(has_sysfs)),
-            Err(error) => return Err(damaged(number, &error)),
-        };
-        let path = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-        let Some(path) = clean_path(&path) else {
-            continue;
-        };
-        // Nothing but a capture has that.
-        if path == OWN || path.starts_with(".straddle/") {
-            return Ok(Holds::Capture);
-        }
-        // Support tools copy parts of sysfs, too, and what tells that it was one of them may come behind these.
-        has_sysfs |= path.starts_with("sys/block/");
-        if let Some((collector, top)) = collected::of_path(&path) {
-            return Ok(Holds::Support(collector, top.to_owned()));
-        }
-    }
-    Ok(told(has_sysfs))
-}
-
 /// The directory of a capture that no other tree has: what the kernel answered.
 pub const OWN: &str = ".straddle";
 
@@ -176,7 +130,7 @@ mod tests {
     use super::*;
     use tar::{Builder, Header};
 
-    fn tar_of(files: &[(&str, &[u8])]) -> Vec<u8> {
+    pub(super) fn tar_of(files: &[(&str, &[u8])]) -> Vec<u8> {
         let mut builder = Builder::new(Vec::new());
         for (path, bytes) in files {
             let mut header = Header::new_gnu();
@@ -230,37 +184,6 @@ mod tests {
         // In the header of the second member.
         let cut = listed(&bytes[..1100]).expect_err("cut");
         assert!(cut.contains("after 1 member:"), "{cut}");
-    }
-
-    #[test]
-    fn archives_are_told_by_the_names_in_them() {
-        let host = tar_of(&[("dev/null.txt", b""), ("sys/block/sda/size", b"2048")]);
-        let told = |bytes: &[u8]| match holds(bytes).expect("whole") {
-            Holds::Capture => "capture".to_owned(),
-            Holds::Support(collector, top) => format!("{} in {top}", collector.name),
-            Holds::Files => "files".to_owned(),
-        };
-        assert_eq!(told(&host), "capture");
-        let windows = format!("{}/answers", crate::windows::FOLDER.trim_start_matches('/'));
-        let windows = tar_of(&[(windows.as_str(), b"x")]);
-        assert_eq!(told(&windows), "capture");
-        let sos = tar_of(&[
-            ("sosreport-a-1/df", b""),
-            ("sosreport-a-1/sos_commands/block/lsblk", b"x"),
-        ]);
-        assert_eq!(told(&sos), "sosreport in sosreport-a-1/");
-        let inside = tar_of(&[
-            ("sys/block/sda/queue/rotational", b"1"),
-            ("sos_commands/block/lsblk", b"x"),
-        ]);
-        assert_eq!(told(&inside), "sosreport in ");
-        let suse = tar_of(&[("scc_a_261128_1015/basic-environment.txt", b"x")]);
-        assert_eq!(told(&suse), "supportconfig in scc_a_261128_1015/");
-        // A name that holds these words somewhere is no host.
-        let other = tar_of(&[("backup/sys/block/sda/size", b"1"), ("sys/blocks", b"")]);
-        assert_eq!(told(&other), "files");
-        let deep = tar_of(&[("home/me/old/sosreport-a-1/sos_commands/block/lsblk", b"x")]);
-        assert_eq!(told(&deep), "files");
     }
 
     #[test]

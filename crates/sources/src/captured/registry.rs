@@ -31,6 +31,7 @@ pub static TOOLS: &[&Tool] = &[
     &linux::fdisk::TOOL,
     &linux::partx::TOOL,
     &linux::kpartx::TOOL,
+    &linux::multipath::TOOL,
     &linux::losetup::TOOL,
     &linux::file_magic::TOOL,
     &linux::libguestfs::TOOL,

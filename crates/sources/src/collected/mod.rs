@@ -54,6 +54,23 @@ pub fn of_path(path: &str) -> Option<(&'static Collector, &str)> {
     })
 }
 
+/// True where the first directory of a path is called as a support tool calls it: `sosreport-db3-2026-11-28-abcdefg`.
+pub(crate) fn is_named_as_one(path: &str) -> bool {
+    let top = path.split('/').next().unwrap_or(path);
+    COLLECTORS
+        .iter()
+        .any(|collector| (collector.host)(top).is_some())
+}
+
+/// True for a file that one of the collectors reads, where its top is that of the archive or the first directory in it.
+pub(crate) fn may_be_wanted(path: &str) -> bool {
+    let below = path.split_once('/').map(|(_, below)| below);
+    COLLECTORS.iter().any(|collector| {
+        let reads = |path: &str| (collector.reads)(path).is_some();
+        reads(path) || below.is_some_and(reads)
+    })
+}
+
 /// The collector whose directory this is, by what is in it.
 #[must_use]
 pub fn of_directory(has: impl Fn(&str) -> bool) -> Option<&'static Collector> {
@@ -112,6 +129,18 @@ impl Gathering {
             bytes: 0,
             left_out: 0,
         }
+    }
+
+    /// The name of the tool that collected it.
+    #[must_use]
+    pub fn collector(&self) -> &'static str {
+        self.collector.name
+    }
+
+    /// What stands before the paths of its files.
+    #[must_use]
+    pub fn top(&self) -> &str {
+        &self.top
     }
 
     /// True for a file that tells of storage; the others need not be read.

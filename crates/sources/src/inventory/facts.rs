@@ -53,6 +53,16 @@ const fn says(kind: LayerKind) -> u8 {
     }
 }
 
+/// True for a disk that is reached by way of device-mapper, and by at least one path of its own.
+fn is_path(names: &[Name]) -> bool {
+    let is_mapped = |name: &&Name| name.text.starts_with("mapper/");
+    let is_disk = |name: &&Name| {
+        let kinds = ["sd", "nvme", "dasd", "vd", "hd", "xvd"];
+        name.space == Space::Device && kinds.iter().any(|kind| name.text.starts_with(kind))
+    };
+    names.iter().any(|name| is_disk(&name)) && names.iter().any(|name| is_mapped(&name))
+}
+
 /// Sets how a thing lies on others, from what two texts say.
 fn place(thing: &mut Thing, on: Vec<Name>, placing: Placing, found: &mut Vec<Anomaly>) {
     // The disk of a volume is any disk, until the volume's partition says which.
@@ -106,8 +116,14 @@ pub(super) fn add(thing: &mut Thing, from: Thing) {
         ranks.max().unwrap_or(0)
     };
     if thing.kind == LayerKind::Partition && rank(&from.names) > rank(&thing.names) {
-        thing.title = from.title;
+        thing.title.clone_from(&from.title);
     }
+    // A disk that is reached several ways is known by what they come to.
+    if !is_path(&thing.names) && from.kind == LayerKind::Device && is_path(&from.names) {
+        thing.title.clone_from(&from.title);
+    }
+    let is_path = thing.kind == LayerKind::Device && is_path(&thing.names)
+        || from.kind == LayerKind::Device && is_path(&from.names);
     for name in from.names {
         if thing.names.len() < MAX_NAMES && !thing.names.contains(&name) {
             thing.names.push(name);
@@ -115,6 +131,9 @@ pub(super) fn add(thing: &mut Thing, from: Thing) {
     }
     if says(from.kind) > says(thing.kind) {
         thing.kind = from.kind;
+    }
+    if is_path && thing.kind == LayerKind::Volume {
+        thing.kind = LayerKind::Device;
     }
     thing.in_blocks.extend(from.in_blocks);
     thing.in_blocks.truncate(MAX_FACTS);

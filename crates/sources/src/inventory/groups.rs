@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use straddle_geometry::Bytes;
-use straddle_stack::{Anomaly, Fact, GridFact, LayerKind};
+use straddle_stack::{Anomaly, AnomalyKind, Fact, GridFact, LayerKind};
 
 use super::facts::{add, add_grid, in_bytes};
 use super::relation::{Relation, has_name_in, is_bare_volume, relation, replaced, twin};
@@ -36,6 +36,23 @@ const fn class_of(kind: LayerKind) -> Class {
     }
 }
 
+/// True for two disks, or what maps them, that share a name of the system's.
+fn share_device(thing: &Thing, other: &Thing) -> bool {
+    let is_disk = |thing: &Thing| matches!(thing.kind, LayerKind::Device | LayerKind::Volume);
+    let mut names = thing.names.iter();
+    is_disk(thing)
+        && is_disk(other)
+        && names.any(|name| name.space == Space::Device && other.names.contains(name))
+}
+
+/// Takes back that a thing has the identity of another one.
+fn not_twins(thing: &mut Thing, other: &Thing) {
+    let told = format!("as {} has", other.title);
+    thing.remarks.retain(|remark| {
+        remark.kind != AnomalyKind::SameIdentity || !remark.detail.ends_with(&told)
+    });
+}
+
 /// Most things of one name that are told apart. Clones and paths to one disk are fewer.
 const MAX_OF_ONE_NAME: usize = 32;
 
@@ -56,6 +73,7 @@ impl Groups {
         let class = class_of(thing.kind);
         let mut into = None;
         let mut bare: Vec<usize> = Vec::new();
+        let mut others: Vec<usize> = Vec::new();
         let candidates = self.candidates(class, &thing);
         for index in candidates {
             if self.on_different_ground(&thing, index) {
@@ -70,6 +88,8 @@ impl Groups {
             match relation(&thing, other) {
                 Relation::Same if is_bare_volume(other) => bare.push(index),
                 Relation::Same if into.is_none() => into = Some(index),
+                // One row that calls a disk by two names says that these are one.
+                Relation::Same if share_device(&thing, other) => others.push(index),
                 _ if into.is_some() => {}
                 Relation::Same => {}
                 Relation::Other => {}
@@ -89,7 +109,7 @@ impl Groups {
             Some(index) => {
                 self.order[index] = self.order[index].min(order);
                 self.absorb(index, thing);
-                for other in bare {
+                for other in bare.chain(others) {
                     self.unite(index, other);
                 }
             }
@@ -236,7 +256,12 @@ impl Groups {
         if into == from {
             return;
         }
-        if let Some(thing) = self.things[from].take() {
+        if let Some(mut thing) = self.things[from].take() {
+            if let Some(into) = self.things[into].as_mut() {
+                // What was taken for two with one identity is one.
+                not_twins(&mut thing, into);
+                not_twins(into, &thing);
+            }
             self.gone_to.insert(from, into);
             self.order[into] = self.order[into].min(self.order[from]);
             self.absorb(into, thing);

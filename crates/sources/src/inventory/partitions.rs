@@ -158,10 +158,13 @@ fn agree(groups: &Groups, first: usize, second: usize) -> bool {
         && meet(size(a), size(b)) != Some(false)
 }
 
-/// True when one numbering gives them different numbers.
+/// True when one numbering gives them different numbers. Nodes are named after the disk: by another name of it, they are others.
 fn numbered_apart(a: &Thing, b: &Thing) -> bool {
-    [Space::WindowsPartition, Space::WmiPartition, Space::Device]
+    let by_one_name = a.on.iter().any(|name| b.on.contains(name));
+    let spaces = [Space::WindowsPartition, Space::WmiPartition, Space::Device];
+    spaces
         .into_iter()
+        .filter(|space| *space != Space::Device || by_one_name)
         .any(|space| {
             let of = |thing: &'_ Thing| -> bool {
                 let mut names = thing.names.iter();

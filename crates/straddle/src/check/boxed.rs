@@ -9,7 +9,7 @@ use super::{CheckError, Kind};
 use crate::geometry::Bytes;
 use crate::io::{Packing, Part, ReadAt, Target};
 use crate::report::Taken;
-use crate::sources::archive::{self, Member};
+use crate::sources::archive::{self, Member, Told};
 
 /// As much of a file as tells what it is.
 const HEAD: usize = 8 << 10;
@@ -180,6 +180,15 @@ pub(super) fn stem(name: &str) -> &str {
 }
 
 impl Boxed {
+    /// What a tar archive is.
+    pub(super) fn told(&self) -> io::Result<Told> {
+        let named = stem(&self.name);
+        match &self.lies {
+            Some(bytes) => archive::told_in_place(From::new(Arc::clone(bytes)), named),
+            None => archive::told((self.open)()?, named),
+        }
+    }
+
     /// Goes over the members of a tar archive, in place where it lies open.
     pub(super) fn members(
         &self,

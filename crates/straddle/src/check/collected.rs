@@ -11,7 +11,7 @@ use super::sight::Sight;
 use super::{CheckError, Kind, Report};
 use crate::io::Target;
 use crate::sources;
-use crate::sources::archive::{self, Member};
+use crate::sources::archive::Member;
 use crate::sources::captured;
 use crate::sources::collected::{Collected, Collector, Gathering};
 
@@ -31,21 +31,14 @@ impl Checker {
         self.collected(name, gathering.finish(&self.settings))
     }
 
-    /// The host that an archive was collected of.
-    pub(super) fn collected_archive(
+    /// The host that an archive was collected of, of which nothing is taken in yet.
+    pub(super) fn collected_again(
         &self,
         boxed: &Boxed,
-        collector: &'static Collector,
-        top: &str,
+        mut gathering: Gathering,
         each: &mut dyn FnMut(Report),
     ) -> Result<(), CheckError> {
-        let unreadable = |source| boxed.unreadable(source);
-        let named = match top {
-            "" => boxed::stem(&boxed.name),
-            top => top,
-        };
-        let mut gathering = Gathering::new(collector, top, named);
-        let went = archive::members((boxed.open)().map_err(unreadable)?, |member: Member<'_>| {
+        let went = boxed.members(|member: Member<'_>| {
             if gathering.wants(member.path) {
                 let mut bytes = Vec::new();
                 member.bytes.take(most()).read_to_end(&mut bytes)?;
@@ -53,8 +46,19 @@ impl Checker {
             }
             Ok(ControlFlow::Continue(()))
         });
+        self.collected_archive(boxed, gathering, went, each)
+    }
+
+    /// The host that an archive was collected of, and whether that could be read to its end.
+    pub(super) fn collected_archive(
+        &self,
+        boxed: &Boxed,
+        gathering: Gathering,
+        went: io::Result<()>,
+        each: &mut dyn FnMut(Report),
+    ) -> Result<(), CheckError> {
         each(self.collected(boxed.name.clone(), gathering.finish(&self.settings)));
-        went.map_err(unreadable)
+        went.map_err(|source| boxed.unreadable(source))
     }
 
     fn collected(&self, name: String, found: Collected) -> Report {

@@ -6,9 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
+use super::boxed::{Wrapping, wrapping};
 use super::directory::{Directory, Tree};
 use super::sight::{Found, Origin, Sight};
 use super::{Kind, parallel, text};
+use crate::io::{ReadAt, Target};
 use crate::sources::captured;
 use crate::sources::collected::Collector;
 use crate::stack::{Key, Layer};
@@ -67,6 +69,12 @@ impl Looked {
         let mut looked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         looked.take()
     }
+
+    /// True for something packed, or an archive, of this length at least.
+    fn is_packed(&self, least: u64) -> bool {
+        let looked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        matches!(&*looked, Some(Ok(Sight::Boxed(target))) if target.size().get() >= least)
+    }
 }
 
 impl Job {
@@ -87,6 +95,51 @@ impl Job {
             }
         }
     }
+}
+
+/// What is packed and as long as this takes longer to unpack than several threads to start.
+const LONG: u64 = 128 << 10;
+
+impl Job {
+    /// True for what takes long enough to be worth a thread.
+    pub(super) fn is_long(&self) -> bool {
+        match self {
+            Job::Looked(_, looked) => looked.is_packed(LONG),
+            Job::Path(path, _) => {
+                fs::metadata(path).is_ok_and(|file| file.is_file() && file.len() >= LONG)
+                    && begins_packed(path)
+            }
+            // Thousands of files, as a rule.
+            Job::Support(..) | Job::Captured(_) => true,
+            Job::Host
+            | Job::Input
+            | Job::Images(_)
+            | Job::Together(_)
+            | Job::Folder(..)
+            | Job::Place(_) => false,
+        }
+    }
+}
+
+/// Ends of names that say that a file is packed. They save opening all the others: each that has one is looked into.
+const PACKED: [&str; 10] = [
+    "gz", "tgz", "xz", "txz", "bz2", "tbz", "zst", "tzst", "tar", "ova",
+];
+
+/// True for what is packed, or an archive: no text that could belong to the others of its folder, nor a member of what they are.
+fn is_packed(path: &Path) -> bool {
+    let end = path.extension().and_then(|end| end.to_str());
+    end.is_some_and(|end| PACKED.iter().any(|known| end.eq_ignore_ascii_case(known)))
+        && begins_packed(path)
+}
+
+fn begins_packed(path: &Path) -> bool {
+    let target = Target::open_listed(path);
+    target.is_ok_and(|target| {
+        target
+            .head()
+            .is_ok_and(|head| matches!(wrapping(head), Some(Wrapping::Read)))
+    })
 }
 
 /// Directories nested deeper than this are not entered: nobody keeps images there, and a bind mount can make a loop.
@@ -189,6 +242,8 @@ pub(super) fn assembled(
     let mut looked = Vec::with_capacity(paths.len());
     let gathered: Result<(), Infallible> = parallel::in_order(
         &paths,
+        // Looking at a file is soon done; what is in it comes later.
+        |_| false,
         |(_, path, origin)| look(path, *origin),
         |found| {
             looked.push(found);
@@ -350,6 +405,8 @@ impl Walk<'_> {
             if candidates.len() < 2 {
                 candidates.clear();
             }
+            // One thread reads what may belong together; what is packed is by itself.
+            candidates.retain(|path| !is_packed(path));
         }
         let mut rest = candidates.iter().peekable();
         for entry in entries {

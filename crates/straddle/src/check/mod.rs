@@ -16,6 +16,7 @@ mod machines;
 mod manifest;
 mod outcome;
 mod parallel;
+mod parts;
 mod place;
 mod sight;
 pub(crate) mod text;
@@ -237,6 +238,7 @@ impl Check {
         let mut number = 0;
         parallel::in_order(
             tasks,
+            |task| task.job.is_long(),
             |task| -> Vec<(bool, R)> {
                 let mut pieces = Vec::new();
                 self.checker.check(&task.job, &mut |report| {

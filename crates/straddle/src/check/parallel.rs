@@ -8,7 +8,7 @@ use std::thread;
 
 /// How far workers may run ahead of the slowest job, in jobs: bounds the results held in memory.
 const AHEAD: usize = 1024;
-/// Fewer jobs than this are not worth a thread.
+/// Fewer jobs than this are not worth a thread, unless two of them are long.
 const FEW: usize = 16;
 /// Most jobs that a worker takes at once; a hand-over for each of them would cost as much as checking a small image.
 const LARGEST_BATCH: usize = 64;
@@ -16,18 +16,20 @@ const LARGEST_BATCH: usize = 64;
 const BATCHES: usize = 64;
 
 /// Calls `work` for every job, on several threads when there are several jobs, and `deliver` on this thread for every
-/// result, in the order of the jobs; `progress` hears now and then how many are done.
+/// result, in the order of the jobs; `progress` hears now and then how many are done. `is_long` says of a job whether it takes much longer than
+/// to start a thread; it is asked only where there are few.
 ///
 /// Stops early when `deliver` fails, and gives its error.
 pub(super) fn in_order<J: Sync, R: Send, E>(
     jobs: &[J],
+    is_long: impl Fn(&J) -> bool,
     work: impl Fn(&J) -> R + Sync,
     mut deliver: impl FnMut(R) -> Result<(), E>,
     mut progress: impl FnMut(usize),
 ) -> Result<(), E> {
     // Asking for the number of cores means reading several files of the kernel; a few jobs need no answer.
     let workers = match jobs.len() {
-        0..=FEW => 1,
+        0..=FEW if jobs.iter().filter(|job| is_long(job)).nth(1).is_none() => 1,
         _ => thread::available_parallelism().map_or(1, NonZero::get),
     };
     let batch = (jobs.len() / BATCHES).clamp(1, LARGEST_BATCH);
@@ -137,9 +139,34 @@ mod tests {
             Ok::<(), ()>(())
         };
         let mut heard = Vec::new();
-        in_order(&jobs, work, deliver, |done| heard.push(done)).expect("nothing fails");
+        in_order(&jobs, |_| false, work, deliver, |done| heard.push(done)).expect("nothing fails");
         assert_eq!(got, jobs);
         assert!(heard.is_sorted() && heard.last() == Some(&500), "{heard:?}");
+    }
+
+    /// Threads on which few jobs are done, of which these are long.
+    fn threads(long: &[usize]) -> usize {
+        let jobs: Vec<usize> = (0..4).collect();
+        let mut seen = std::collections::BTreeSet::new();
+        let work = |_: &usize| {
+            // So long that no thread does all of them.
+            thread::sleep(std::time::Duration::from_millis(30));
+            format!("{:?}", thread::current().id())
+        };
+        let deliver = |thread| {
+            seen.insert(thread);
+            Ok::<(), ()>(())
+        };
+        in_order(&jobs, |n| long.contains(n), work, deliver, |_| ()).expect("nothing fails");
+        seen.len()
+    }
+
+    #[test]
+    fn a_few_jobs_are_shared_out_when_two_are_long() {
+        let cores = thread::available_parallelism().map_or(1, NonZero::get);
+        assert_eq!(threads(&[]), 1);
+        assert_eq!(threads(&[2]), 1);
+        assert_eq!(threads(&[0, 3]) > 1, cores > 1);
     }
 
     #[test]
@@ -148,6 +175,7 @@ mod tests {
         let mut seen = 0;
         let result = in_order(
             &jobs,
+            |_| false,
             |n| *n,
             |n| {
                 seen += 1;

@@ -8,12 +8,13 @@ use std::sync::Arc;
 use super::boxed::{Boxed, Open, Wrapping, capture, head, taken, wrapping};
 use super::checker::Checker;
 use super::manifest::Manifest;
+use super::parts::Parts;
 use super::sight::{Found, Origin, Sight, is_disk_image};
 use super::{CheckError, Kind, Report, text};
 use crate::geometry::Bytes;
 use crate::io::{Forward, Packing, ReadAt};
 use crate::sources;
-use crate::sources::archive::{self, Holds, Member};
+use crate::sources::archive::{self, Member, Told};
 use crate::sources::captured::{self, Capture};
 use crate::sources::linux::Root;
 
@@ -176,12 +177,15 @@ impl Checker {
             return self.captured_host(&boxed.name, &mut stream()?, each);
         }
         if !self.is_taken_as(Kind::Archive) {
-            match archive::holds(stream()?).map_err(unreadable)? {
-                Holds::Capture if self.may_be(Kind::Capture) => {
+            match boxed.told().map_err(unreadable)? {
+                Told::Capture if self.may_be(Kind::Capture) => {
                     return self.captured_host(&boxed.name, &mut stream()?, each);
                 }
-                Holds::Support(collector, top) if self.may_be(Kind::Support) => {
-                    return self.collected_archive(boxed, collector, &top, each);
+                Told::Support(gathering, went) if self.may_be(Kind::Support) => {
+                    return self.collected_archive(boxed, *gathering, went, each);
+                }
+                Told::Again(gathering) if self.may_be(Kind::Support) => {
+                    return self.collected_again(boxed, *gathering, each);
                 }
                 _ => {}
             }
@@ -195,6 +199,7 @@ impl Checker {
             boxed.members(&mut member)
         };
         let manifest = seen.manifest.take();
+        self.parts_in(boxed, std::mem::take(&mut seen.parts), each);
         self.texts_in(boxed, seen, each);
         went.map_err(unreadable)?;
         for (member, why) in manifest
@@ -290,18 +295,31 @@ impl Checker {
             return seen.text(name, begins, member.bytes);
         }
         let words = "an image in an archive".to_owned();
-        let forward = match boxed.member(&name, &member) {
+        let inner = boxed.member(&name, &member);
+        let found = match &inner {
             Some(Boxed {
                 lies: Some(bytes), ..
-            }) => {
-                return each(self.report(name.clone(), &path, self.image_at(&name, bytes, words)));
+            }) => self.image_at(&name, Arc::clone(bytes), words),
+            inner => {
+                let forward = match inner {
+                    Some(Boxed { open, .. }) => {
+                        let open = Arc::clone(open);
+                        Forward::new(Box::new(move || open()), Some(member.size))
+                    }
+                    None => {
+                        Forward::filled(&mut begins.as_slice().chain(member.bytes), member.size)
+                    }
+                };
+                let unpack = format!("tar xf {} {}", boxed.name, member.path);
+                self.image_in(&name, Arc::new(forward), &unpack, words)
             }
-            Some(Boxed { open, .. }) => Forward::new(Box::new(move || open()), Some(member.size)),
-            None => Forward::filled(&mut begins.as_slice().chain(member.bytes), member.size),
         };
-        let unpack = format!("tar xf {} {}", boxed.name, member.path);
-        let found = self.image_in(&name, Arc::new(forward), &unpack, words);
-        each(self.report(name, &path, found));
+        let kept = seen
+            .parts
+            .keep(&name, member.path, member.size, inner, found);
+        if let Some(found) = kept {
+            each(self.report(name, &path, found));
+        }
     }
 
     /// The texts of an archive, by the machine that they are about.
@@ -337,6 +355,8 @@ struct Seen {
     files: u32,
     bytes: usize,
     captures: Vec<Capture>,
+    /// Images that wait for others of their array.
+    parts: Parts,
     /// What the disks of an appliance should come to.
     manifest: Option<Manifest>,
     /// Texts in which no output of a known tool was found.

@@ -102,6 +102,8 @@ struct Tree<'r, 't> {
     parents: HashSet<usize>,
     /// For a path to a multipath device, the row of that.
     multipath: HashMap<usize, usize>,
+    /// The path of the device with these numbers; `None` where two have them, as when somebody has changed the text.
+    numbers: HashMap<String, Option<String>>,
 }
 
 impl<'r, 't> Tree<'r, 't> {
@@ -113,11 +115,19 @@ impl<'r, 't> Tree<'r, 't> {
             same: HashMap::new(),
             parents: rows.iter().filter_map(|row| row.parent).collect(),
             multipath: HashMap::new(),
+            numbers: HashMap::new(),
             paths,
         };
         for (index, row) in rows.iter().enumerate() {
             if let Some(path) = &tree.paths[index] {
                 tree.same.entry(path.clone()).or_default().push(index);
+            }
+            if let (Some(path), Some(numbers)) = (&tree.paths[index], row.given_out()) {
+                let only = tree.numbers.entry(numbers.to_owned());
+                let only = only.or_insert_with(|| Some(path.clone()));
+                if only.as_ref() != Some(path) {
+                    *only = None;
+                }
             }
             if let (Some(parent), Some(Kind::Multipath)) = (row.parent, row.kind()) {
                 tree.multipath.insert(parent, index);
@@ -194,7 +204,17 @@ fn storage(tree: &Tree<'_, '_>, index: usize, notes: &Notes<'_>) -> Option<Thing
     if let Some(kname) = row.get("kname") {
         thing = thing.named(device::name(&kname.text));
     }
-    if let Some(number) = row.mapped().filter(|_| kind.is_mapped()) {
+    // Tables of device-mapper have the numbers of what is below.
+    let is_only = |numbers: &&str| matches!(tree.numbers.get(*numbers), Some(Some(_)));
+    if let Some(numbers) = row.given_out().filter(is_only) {
+        thing = thing.named(device::name(numbers));
+    }
+    let is_mapped = kind.is_mapped() || path.starts_with("/dev/mapper/");
+    // A list without types does not tell that it is mapped.
+    if let Some(name) = row.name().filter(|_| is_mapped) {
+        thing = thing.named(device::name(&name));
+    }
+    if let Some(number) = row.mapped().filter(|_| is_mapped) {
         thing = thing.named(device::name(&format!("dm-{number}")));
         // Others call it by its number alone; people do by its name.
         if let Some(name) = row.name().filter(|_| kind == Kind::Encryption) {

@@ -26,6 +26,7 @@ pub(super) mod mdadm;
 pub(super) mod mdstat;
 pub(super) mod mmls;
 pub(super) mod mounts;
+pub(super) mod multipath;
 pub(super) mod nvme;
 pub(super) mod parted;
 pub(super) mod partx;

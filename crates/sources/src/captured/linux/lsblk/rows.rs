@@ -81,12 +81,22 @@ impl<'t> Row<'t> {
 
     /// The number that device-mapper gives a device: N of `dm-N`, in `MAJ:MIN`.
     pub(super) fn mapped(&self) -> Option<u32> {
-        let numbers = self.text("maj:min").or_else(|| self.text("maj_min"))?;
+        let (_, minor) = self.given_out()?.split_once(':')?;
+        minor.parse().ok()
+    }
+
+    /// `MAJ:MIN` of a device whose driver has no major number of its own: it is given out as it is loaded, from those that Linux keeps for
+    /// that; `devices.txt`. NVMe and other partitions have one that is shared by all drivers.
+    pub(super) fn given_out(&self) -> Option<&str> {
+        let numbers = self
+            .text("maj:min")
+            .or_else(|| self.text("maj_min"))?
+            .trim();
         let (major, minor) = numbers.split_once(':')?;
-        // Its major number is given out as it is loaded, from those that Linux keeps for that; `devices.txt`.
-        let major: u32 = major.trim().parse().ok()?;
-        let is_given_out = matches!(major, 234..=254 | 384..=511);
-        is_given_out.then(|| minor.trim().parse().ok())?
+        let major: u32 = major.parse().ok()?;
+        let is_given_out = matches!(major, 234..=254 | 259 | 384..=511);
+        let is_number = minor.parse::<u32>().is_ok();
+        (is_given_out && is_number).then_some(numbers)
     }
 
     /// The name without `/dev/` and folders.
@@ -108,10 +118,15 @@ impl<'t> Row<'t> {
         let kernel = self
             .text("kname")
             .is_some_and(|kname| kname.trim_start_matches("/dev/") == name);
-        let mapped = matches!(
-            self.kind_below(parent),
-            Some(Kind::Volume | Kind::Encryption | Kind::Multipath)
-        );
+        // A partition of what is mapped is mapped, too.
+        let is_on_mapped = || {
+            let above = parent.and_then(Row::kind);
+            above.is_some_and(Kind::is_mapped)
+        };
+        let mapped = match self.kind_below(parent) {
+            Some(Kind::Partition) => is_on_mapped(),
+            kind => kind.is_some_and(Kind::is_mapped),
+        };
         Some(if mapped && !kernel && !name.starts_with("dm-") {
             format!("/dev/mapper/{name}")
         } else {
