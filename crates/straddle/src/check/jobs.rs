@@ -73,7 +73,7 @@ impl Looked {
     /// True for something packed, or an archive, of this length at least.
     fn is_packed(&self, least: u64) -> bool {
         let looked = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        matches!(&*looked, Some(Ok(Sight::Boxed(target))) if target.size().get() >= least)
+        matches!(&*looked, Some(Ok(Sight::Boxed(target, _))) if target.size().get() >= least)
     }
 }
 
