@@ -268,6 +268,40 @@ fn json_obeys_its_schema_and_csv_has_a_line_for_each_series() {
     }
 }
 
+/// What a guest waits for is what the device takes and what the kernel adds: two of the three tell whose it is.
+#[test]
+fn two_of_three_latencies_say_whose_it_is() {
+    let here = tempfile::tempdir().expect("a folder");
+    let disk = |counter: &str| {
+        let names = ["naa.60a98000486e2f34", "naa.60a98000486e2f35"];
+        names.map(|name| format!(r#","\\esx7\Physical Disk SCSI Device({name})\Average {counter} MilliSec/Command""#)).concat()
+    };
+    for (figures, answer) in [
+        (
+            &[("Kernel", "0.30"), ("Guest", "31.20")][..],
+            "GAVG 31.2 ms = DAVG 30.9 ms (array and path) + KAVG 300 µs (host). It is the array",
+        ),
+        (
+            &[("Driver", "4.00"), ("Guest", "31.20")],
+            "GAVG 31.2 ms = DAVG 4.00 ms (array and path) + KAVG 27.2 ms (host). It is the host",
+        ),
+        (&[("Guest", "31.20")], "what the host adds is not told"),
+    ] {
+        let head: String = figures.iter().map(|(counter, _)| disk(counter)).collect();
+        let row: String = figures
+            .iter()
+            .map(|(_, value)| format!(",\"{value}\",\"{value}\""))
+            .collect();
+        let text = format!(
+            "\"(PDH-CSV 4.0) (UTC)(0)\"{head}\n\"03/02/2024 10:00:00\"{row}\n\"03/02/2024 10:00:05\"{row}\n"
+        );
+        std::fs::write(here.path().join("batch.csv"), &text).expect("room");
+        let run = straddle(here.path(), &["evidence", "batch.csv"]);
+        let said = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains(answer), "{answer}\n{text}\n{}", run.stdout);
+    }
+}
+
 #[test]
 fn an_earlier_capture_is_compared_with_a_later_one() {
     let here = scratch();
