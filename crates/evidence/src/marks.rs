@@ -25,9 +25,47 @@ impl Hits {
         })
     }
 
+    /// Whether an output may begin in the line behind what a collector put there: it has a mark, or what formats without marks begin with.
+    pub(crate) fn may_begin_behind(self, text: &str) -> bool {
+        self.0 & !marks().always != 0 || is_row(text) || begins_json(text)
+    }
+
     /// Whether there is none of them.
     pub(crate) const fn is_empty(self) -> bool {
         self.0 == 0
+    }
+}
+
+/// What is in the first line of an output of which the format has no marks: names of columns of sysstat and what stands above its reports, a
+/// row that stands one field a line.
+const WITHOUT_MARKS: [&str; 4] = ["Device", "Linux ", "***", "-[ "];
+/// No format's.
+const NOBODYS: u64 = 1 << 63;
+
+/// True for what ends as the rows of counters do, with figures or with the name of a column and a figure.
+fn is_row(text: &str) -> bool {
+    let is_figure = |word: &str| {
+        word.bytes()
+            .all(|byte| byte.is_ascii_digit() || matches!(byte, b'.' | b','))
+    };
+    if !text.ends_with(|c: char| c.is_ascii_digit()) {
+        return false;
+    }
+    let mut words = text.rsplit([' ', '\t']);
+    let last = words.next().unwrap_or_default();
+    let before = words.find(|word| !word.is_empty()).unwrap_or_default();
+    // The columns of sar.
+    let is_column = before.contains(['/', '%', '-']) || ["tps", "await", "svctm"].contains(&before);
+    is_figure(last) && !before.is_empty() && (is_figure(before) || is_column)
+}
+
+/// True for the first line of a document. A whole object in a short line is a message of a log.
+fn begins_json(text: &str) -> bool {
+    const MESSAGE: usize = 1024;
+    match text.trim_ascii_end().as_bytes().last() {
+        Some(b'{' | b'[' | b',') => true,
+        Some(b'}') => text.len() > MESSAGE,
+        _ => false,
     }
 }
 
@@ -100,6 +138,8 @@ impl Marks {
             all.extend(of);
             marks.owners.resize(all.len(), bit);
         }
+        all.extend(WITHOUT_MARKS);
+        marks.owners.resize(all.len(), NOBODYS);
         // Without classes of bytes a step is one look at a table less; the table is 2 MB, of which few lines are ever looked at.
         let any = DFA::builder()
             .ascii_case_insensitive(true)
@@ -172,7 +212,11 @@ mod tests {
     /// Whose marks are in a text, one by one.
     fn one_by_one(text: &str) -> u64 {
         let text = text.to_ascii_lowercase();
-        let mut hits = 0;
+        let of_nobody = |mark: &&str| text.contains(&mark.to_ascii_lowercase());
+        let mut hits = match WITHOUT_MARKS.iter().any(of_nobody) {
+            true => NOBODYS,
+            false => 0,
+        };
         for (index, format) in FORMATS.iter().enumerate() {
             let of = match &format.shape {
                 Shape::Messages { marks, .. } | Shape::Table { marks, .. } => *marks,
@@ -192,7 +236,7 @@ mod tests {
 
     #[test]
     fn there_is_a_bit_for_each_format() {
-        assert!(FORMATS.len() <= 64);
+        assert!(FORMATS.len() < 64);
     }
 
     #[test]

@@ -151,6 +151,12 @@ impl<'g> Session<'g> {
 
     /// Something that begins here, alone or behind what a collector put before its lines.
     fn begin_anew(&mut self, line: &Line<'_>, hits: Hits) {
+        if !hits.may_begin_behind(line.text) {
+            if self.begin(line, hits) {
+                self.prefix = None;
+            }
+            return;
+        }
         let (sure, loose): (Vec<_>, Vec<_>) =
             Prefix::of(line.text).partition(|(prefix, ..)| prefix.is_sure());
         if self.begin_behind(sure, line, hits) {
