@@ -97,6 +97,10 @@ fn words_of_tools_without_a_value_are_no_output_of_theirs() {
             "      - uses: actions/upload-artifact@v4\n        with:\n          name: wheels\n          path: dist/\n",
         ),
         ("todo.txt", "version: 2\nname: tasks\nstate: open\n"),
+        (
+            "layout.go",
+            "type T struct {\n\t_ [1]byte\n\ta [2]byte // offset: 1\n\tb [2]uint16 // offset: 6\n}\n",
+        ),
     ];
     for (name, text) in others {
         let path = folder.path().join(name);

@@ -90,9 +90,13 @@ fn is_offset(line: &Line<'_>) -> bool {
 /// Most lines of details.
 const MAX_DETAILS: usize = 10;
 
-/// What the details of a partition can begin with when lines above are missing: a pair, and not one of other tools.
+/// What the details of a partition can begin with when lines above are missing: a pair, and not one of other tools. Programs have pairs in
+/// their comments: `a [2]byte // offset: 1`.
 pub(super) fn is_loose(text: &str) -> bool {
-    text.len() < 100 && text.contains([':', '：']) && !text.contains(['=', '"', '|', '\\'])
+    text.len() < 100
+        && !text.contains("//")
+        && text.contains([':', '：'])
+        && !text.contains(['=', '"', '|', '\\'])
 }
 
 /// Details of a partition without the line that names it, up to its offset.
