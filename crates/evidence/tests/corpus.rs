@@ -189,9 +189,16 @@ fn every_figure_is_read_from_its_line() {
 }
 
 /// The text of a capture, where it is UTF-8 without a mark.
-fn plain(bytes: &[u8]) -> Option<&str> {
-    let text = std::str::from_utf8(bytes).ok()?;
-    (!text.starts_with('\u{feff}') && !text.contains('\r')).then_some(text)
+/// Captures in UTF-8 with the line ends of Unix, and what is read from them.
+fn plain() -> impl Iterator<Item = (PathBuf, String, Vec<Fact>)> {
+    captures().into_iter().filter_map(|(path, _)| {
+        let text = String::from_utf8(fs::read(&path).expect("a capture")).ok()?;
+        let is_plain = !text.starts_with('\u{feff}') && !text.contains('\r');
+        is_plain.then(|| {
+            let (whole, _) = read(&path, text.as_bytes());
+            (path, text, whole)
+        })
+    })
 }
 
 fn figures(facts: &[Fact]) -> Vec<&Fact> {
@@ -205,17 +212,14 @@ fn same(a: &[&Fact], b: &[&Fact]) -> bool {
 #[test]
 fn encodings_line_ends_and_packing_make_no_difference() {
     let mut wrong = Vec::new();
-    for (path, _) in captures() {
-        let bytes = fs::read(&path).expect("a capture");
-        let Some(text) = plain(&bytes) else { continue };
-        let (whole, _) = read(&path, &bytes);
+    for (path, text, whole) in plain() {
         let wide: Vec<u8> = [0xfeff]
             .into_iter()
             .chain(text.encode_utf16())
             .flat_map(u16::to_le_bytes)
             .collect();
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-        std::io::Write::write_all(&mut packed, &bytes).expect("memory");
+        std::io::Write::write_all(&mut packed, text.as_bytes()).expect("memory");
         for (what, bytes) in [
             ("UTF-16", wide),
             ("CR LF", text.replace('\n', "\r\n").into_bytes()),
@@ -251,23 +255,17 @@ const COLLECTED: [fn(usize) -> String; 7] = [
 fn what_collectors_put_before_lines_makes_no_difference() {
     // Whose lines depend on each other by their width, or have a prompt, a page or a collector around them already; and comments
     // behind a time are notes of whoever pasted the text.
-    const OTHERS: [&str; 12] = [
+    const OTHERS: [&str; 13] = [
         "quoted", "wrapped", "prompt", "prefix", "comment", "compose", "html", "fence", "markdown",
-        "grep", "gist", "sadf-d",
+        "grep", "gist", "sadf-d", "winevent",
     ];
     let mut wrong = Vec::new();
     let mut all = 0;
-    for (path, _) in captures() {
+    for (path, text, whole) in plain() {
         let name = path.display().to_string();
-        let bytes = fs::read(&path).expect("a capture");
-        let Some(text) = plain(&bytes) else { continue };
-        if OTHERS.iter().any(|other| name.contains(other))
-            || name.contains("winevent")
-            || text.contains('\u{1b}')
-        {
+        if OTHERS.iter().any(|other| name.contains(other)) || text.contains('\u{1b}') {
             continue;
         }
-        let (whole, _) = read(&path, &bytes);
         let bare = |facts: &[Fact]| -> Vec<Fact> {
             // A line that says no time has that of its collector.
             let figures = facts.iter().filter(|fact| !fact.what.is_empty()).cloned();
@@ -304,12 +302,9 @@ fn what_is_cut_off_loses_its_end_only() {
     /// Lines before the cut that may belong to what was cut: a message over several lines, a row of one column a line.
     const NEAR: u64 = 48;
     let mut wrong = Vec::new();
-    for (path, _) in captures() {
-        let bytes = fs::read(&path).expect("a capture");
-        let Some(text) = plain(&bytes) else { continue };
+    for (path, text, whole) in plain() {
         // Rates of an XML result stand at its beginning and are known at its end.
         let is_xml = path.extension().is_some_and(|end| end == "xml");
-        let (whole, _) = read(&path, &bytes);
         for part in [2, 5] {
             let at = text.len() * part / 6;
             let at = (0..=at)
@@ -349,15 +344,12 @@ fn a_log_of_any_length_is_read_as_a_short_one() {
     let lines = 257;
     let mut wrong = Vec::new();
     let mut all = 0;
-    for (path, _) in captures() {
+    for (path, text, whole) in plain() {
         let name = path.display().to_string();
-        let bytes = fs::read(&path).expect("a capture");
-        let Some(text) = plain(&bytes) else { continue };
         if DRESSED.iter().any(|dress| name.contains(dress)) || text.contains(['\u{1b}', '\u{a0}']) {
             continue;
         }
         all += 1;
-        let (whole, _) = read(&path, &bytes);
         let (mut long, _) = read(&path, format!("{padding}{text}").as_bytes());
         for fact in &mut long {
             fact.line -= lines;
