@@ -98,6 +98,10 @@ fn words_of_tools_without_a_value_are_no_output_of_theirs() {
         ),
         ("todo.txt", "version: 2\nname: tasks\nstate: open\n"),
         (
+            "completion",
+            "\tCOLUMNS=\"\n\t\tNAME KNAME PATH MAJ:MIN FSTYPE MOUNTPOINT\n\t\tLABEL UUID PTTYPE PARTTYPE\n\t\tRM SIZE STATE TYPE\n\t\"\n",
+        ),
+        (
             "layout.go",
             "type T struct {\n\t_ [1]byte\n\ta [2]byte // offset: 1\n\tb [2]uint16 // offset: 6\n}\n",
         ),

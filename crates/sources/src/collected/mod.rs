@@ -132,14 +132,14 @@ impl Gathering {
     }
 
     /// The name of the tool that collected it.
-    #[must_use]
-    pub fn collector(&self) -> &'static str {
+    #[cfg(test)]
+    pub(crate) fn collector(&self) -> &'static str {
         self.collector.name
     }
 
     /// What stands before the paths of its files.
-    #[must_use]
-    pub fn top(&self) -> &str {
+    #[cfg(test)]
+    pub(crate) fn top(&self) -> &str {
         &self.top
     }
 

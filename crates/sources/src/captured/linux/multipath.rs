@@ -49,35 +49,29 @@ fn map(text: &str) -> Option<Map<'_>> {
         .iter()
         .find_map(|word| text.strip_prefix(word))
         .unwrap_or(text);
-    let mut words = text.split_whitespace();
-    let name = words.next()?;
+    // A product's name may have blanks.
+    let (called, rest) = text.split_once(" dm-")?;
+    let (number, product) = rest.split_once(' ').unwrap_or((rest, ""));
+    let number = number.parse().ok()?;
+    let (name, wwid) = match called.split_once(" (") {
+        Some((name, wwid)) => (name.trim(), Some(wwid.strip_suffix(')')?)),
+        None => (called.trim(), None),
+    };
     let is_name = |text: &str| {
         let mut bytes = text.bytes();
         bytes.all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-' | b'.' | b'#' | b':'))
     };
-    let second = words.next()?;
-    let (wwid, number) = match second.strip_prefix('(').and_then(|it| it.strip_suffix(')')) {
-        Some(wwid) => (Some(wwid), words.next()?),
-        None => (None, second),
-    };
-    let number = number.strip_prefix("dm-")?.parse().ok()?;
-    let product = words.next().is_some().then(|| {
-        let at = text.find(" dm-").map_or(0, |at| at + 1);
-        let rest = text.get(at..).unwrap_or_default();
-        rest.split_once(' ')
-            .map_or("", |(_, product)| product.trim())
-    });
     // Without an alias, the name is an identifier; that of NVMe has words in front.
     let is_identified = wwid.is_some()
         || is_wwid(name)
         || ["eui.", "uuid.", "nvme."]
             .iter()
             .any(|word| name.starts_with(word));
-    (is_identified && is_name(name)).then_some(Map {
+    (is_identified && !name.is_empty() && is_name(name)).then_some(Map {
         name,
         wwid: wwid.or_else(|| is_wwid(name).then_some(name)),
         number,
-        product: product.filter(|product| !product.is_empty()),
+        product: Some(product.trim()).filter(|product| !product.is_empty()),
     })
 }
 
@@ -213,7 +207,12 @@ mod tests {
             of("360002ac0000000000000001f0001b2c3 dm-11 ACME , BOX 9"),
             Some((wwid, Some(wwid), 11, Some("ACME , BOX 9")))
         );
-        for text in ["mpatha: 0 10 linear dm-2 0", "see dm-2", "a (b) dm-x C,D"] {
+        for text in [
+            "mpatha: 0 10 linear dm-2 0",
+            "see dm-2",
+            "a (b) dm-x C,D",
+            " (360002ac0000000000000001f0001b2c3) dm-2 C,D",
+        ] {
             assert!(of(text).is_none(), "{text}");
         }
         for (text, name) in [

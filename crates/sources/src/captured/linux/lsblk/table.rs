@@ -62,6 +62,12 @@ pub(super) fn is_heading(line: &Line<'_>) -> bool {
     (has(&OWN) || known && has(&["START", "TYPE"])) && !has(&OTHERS)
 }
 
+/// True for more names of columns, as programs list them that ask for some.
+fn goes_on_with_names(line: &Line<'_>) -> bool {
+    let is_name = |word: &&str| OWN.contains(word) || SHARED.contains(word);
+    line.text.split_whitespace().filter(is_name).take(3).count() == 3
+}
+
 /// A column's name and the characters that its heading takes.
 struct Column<'t> {
     name: &'t str,
@@ -132,6 +138,9 @@ pub(super) fn rows<'t>(lines: &[Line<'t>]) -> (Vec<Row<'t>>, Option<Line<'t>>) {
                 true => continue,
                 false => break,
             }
+        }
+        if goes_on_with_names(line) {
+            break;
         }
         let drawn = line.text.chars().take_while(|c| is_branch(*c)).count();
         let first = line.text.chars().nth(drawn);

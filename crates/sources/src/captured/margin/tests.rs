@@ -1,0 +1,161 @@
+use super::*;
+
+fn off(text: &str) -> Vec<&str> {
+    let mut lines: Vec<&str> = text.split('\n').collect();
+    taken_off(&mut lines);
+    lines
+}
+
+#[test]
+fn margins_of_all_sorts_are_taken_off() {
+    let bare = ["Disk /dev/sda: 1", "Units", "", "  Device", "/dev/sda1 63"];
+    let with = |margin: &dyn Fn(usize) -> String| {
+        let lines: Vec<String> = bare
+            .iter()
+            .enumerate()
+            .map(|(at, line)| format!("{}{line}", margin(at)))
+            .collect();
+        lines.join("\n")
+    };
+    let ticks: Vec<String> = bare.iter().map(|line| format!("`{line}`")).collect();
+    assert_eq!(off(&ticks.join("\n")), bare);
+    // `grep -n` puts no blank behind its numbers.
+    let found = "1:Disk /dev/sda: 1\n2:Units\n3:\n5:/dev/sda1 63";
+    let rest = ["Disk /dev/sda: 1", "Units", "", "/dev/sda1 63"];
+    assert_eq!(off(found), rest);
+    let cells: Vec<String> = bare.iter().map(|line| format!("\"{line}\"")).collect();
+    assert_eq!(off(&cells.join("\n")), bare);
+    let margins: [&dyn Fn(usize) -> String; 13] = [
+        &|_| "> ".to_owned(),
+        &|_| "> > ".to_owned(),
+        &|_| "| ".to_owned(),
+        &|_| "│".to_owned(),
+        &|at| format!("{:3}  ", at + 1),
+        &|_| "+".to_owned(),
+        &|_| "• ".to_owned(),
+        &|_| "2024-01-02T03:04:05.000001+01:00 web7 root: ".to_owned(),
+        &|at| format!("2024-01-02T03:04:0{at}.123Z "),
+        &|at| format!("[2024-01-02 03:04:0{at}] "),
+        &|_| "Jan  2 03:04:05 web7 collect[123]: ".to_owned(),
+        &|_| "2024-01-02T03:04:05+0100 web7 collect[123]: ".to_owned(),
+        &|_| "2024-01-02T03:04:05.123456789Z stdout F ".to_owned(),
+    ];
+    for margin in margins {
+        let text = with(margin);
+        assert_eq!(off(&text), bare, "{text}");
+    }
+}
+
+#[test]
+fn pieces_of_logs_lose_their_times() {
+    let text = "see:\n07:08:01 a b\n07:08:02 c\n07:08:02\nwhy?\nsome\nmore\nwords\n07:08:09 no";
+    let bare = [
+        "see:",
+        "a b",
+        "c",
+        "",
+        "why?",
+        "some",
+        "more",
+        "words",
+        "07:08:09 no",
+    ];
+    assert_eq!(off(text), bare);
+}
+
+#[test]
+fn blocks_lose_their_indentation() {
+    let of = |text: &'static str| {
+        let mut lines: Vec<&str> = text.split('\n').collect();
+        indents_taken_off(&mut lines);
+        lines.join("\n")
+    };
+    assert_eq!(
+        of("see:\n\n    a\n      b\n\n    c\nend"),
+        "see:\n\na\n  b\n\nc\nend"
+    );
+    assert_eq!(of("\ta\n\n\tb"), "a\n\nb");
+    for text in [
+        "x\n    a\n    b\n    c",
+        "\n   a\n   b\n   c",
+        "a : b\n     c\n     d\n     e",
+    ] {
+        assert_eq!(of(text), text);
+    }
+    assert_eq!(
+        off("1\t5 6\n2\t7 8\n3\t9 1\n4\t2 3"),
+        ["5 6", "7 8", "9 1", "2 3"]
+    );
+}
+
+#[test]
+fn lines_of_a_text_stand_in_lists() {
+    let mut lines = vec![
+        "  msg:",
+        "  - a  b",
+        "  - '---  -'",
+        "  - \"c  d\"",
+        "- x",
+        "- y",
+    ];
+    items_taken_off(&mut lines);
+    assert_eq!(lines, ["  msg:", "a  b", "---  -", "c  d", "- x", "- y"]);
+}
+
+#[test]
+fn hosts_stand_before_lines() {
+    let of = |text: &'static str| hosts(&text.split('\n').collect::<Vec<_>>());
+    let text = "db1: a b\ndb2: c d\ndb1:\ndb1: e\ndb2:   f";
+    assert_eq!(of(text), Some(vec!["db1", "db2", "db1", "db1", "db2"]));
+    assert_eq!(without_host("db2:   f", "db2"), "  f");
+    let found = "db1.txt:Number  Start\ndb1.txt: 1  63s\ndb2/a.log:Number\ndb2/a.log: 1  64s";
+    let names = vec!["db1.txt", "db1.txt", "db2/a.log", "db2/a.log"];
+    assert_eq!(of(found), Some(names));
+    assert_eq!(without_host("db1.txt: 1  63s", "db1.txt"), " 1  63s");
+    let logs = "web_1  | a b\nweb_1  | c\nweb_1  | d\nweb_1  |";
+    assert_eq!(of(logs), Some(vec!["web_1"; 4]));
+    assert_eq!(without_host("web_1  | a b", "web_1"), "a b");
+    for text in [
+        "a: 1\nb: 2\na: 3\nb: 4",
+        "sda1: 63\nsda2: 64\nsda3: 65\nsda4: 66",
+        "x1: 5\nx1: 6\nx1: 7\nx1: 8",
+        "sda | 1 2\nsda1 | 63 4\nsda2 | 64 4\nsda3 | 65 4",
+    ] {
+        assert_eq!(of(text), None, "{text}");
+    }
+}
+
+#[test]
+fn hosts_stand_above_what_is_indented() {
+    let of = |text: &'static str| {
+        let mut lines: Vec<&str> = text.split('\n').collect();
+        let hosts = minions(&mut lines)?;
+        Some((hosts, lines))
+    };
+    let text = "$ salt x\nweb1:\n    a\n\n      b\nweb2:\n    c";
+    let hosts = vec!["web1", "web1", "web1", "web1", "web1", "web2", "web2"];
+    let lines = vec!["$ salt x", "web1:", "a", "", "  b", "web2:", "c"];
+    assert_eq!(of(text), Some((hosts, lines)));
+    for text in [
+        "web1:\n    a\n    b",
+        "web1:\n    a\nweb2:\n    b\nc",
+        "pool1:\n    version: 5000\npool2:\n    version: 5000",
+        "a:\n    b\nc:\n    d",
+    ] {
+        assert_eq!(of(text), None, "{text}");
+    }
+}
+
+#[test]
+fn what_belongs_to_the_text_stays() {
+    for text in [
+        "| a | b |\n| 1 | 2 |\n| 3 | 4 |\n| 5 | 6 |",
+        "   1   40  10485799 5120M\n   2   10485801  27263015 8192M\n   3  5 6\n   4  7 8",
+        "NAME\nsda\n├─sda1\n│ └─x\n└─sda2",
+        "\"a\",\"b\"\n\"1\",\"2\"\n\"3\",\"4\"",
+        "1:32256B:99B:68B\n2:100B:199B:100B\n3:200B:2B:1B\n4:3B:2B:1B",
+        "a\n+--+\n+--+\n+--+\n+--+\n+--+\n+--+\n+--+\n+--+\n+--+",
+    ] {
+        assert_eq!(off(text), text.split('\n').collect::<Vec<_>>(), "{text}");
+    }
+}
