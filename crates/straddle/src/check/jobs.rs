@@ -13,7 +13,7 @@ use super::{Kind, parallel, text};
 use crate::io::{ReadAt, Target};
 use crate::sources::captured;
 use crate::sources::collected::Collector;
-use crate::stack::{Key, Layer};
+use crate::stack::{Key, Stack};
 
 /// A path that could not be listed, and why.
 pub(super) type Unlisted = (PathBuf, std::io::Error);
@@ -274,6 +274,12 @@ pub(super) fn assembled(
         .collect()
 }
 
+/// True where something is a member of an array, a volume group or the like.
+pub(super) fn has_members(stack: &Stack) -> bool {
+    let mut layers = stack.iter();
+    layers.any(|(_, layer)| layer.attribute(Key::MemberOf).is_some())
+}
+
 /// The sets that what is in the file or device at `path` has members of. What it rests on here does not count: the kernel
 /// knows what that is a member of.
 pub(super) fn sets(path: &Path, found: &Found, devices: bool) -> Vec<String> {
@@ -281,8 +287,7 @@ pub(super) fn sets(path: &Path, found: &Found, devices: bool) -> Vec<String> {
         return Vec::new();
     };
     // Of nearly all files there is nothing more to ask.
-    let is_member = |layer: &Layer| layer.attribute(Key::MemberOf).is_some();
-    if !stack.iter().any(|(_, layer)| is_member(layer)) {
+    if !has_members(stack) {
         return Vec::new();
     }
     let mut sets = Vec::new();

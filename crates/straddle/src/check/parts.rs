@@ -47,7 +47,9 @@ impl Parts {
         found: Found,
     ) -> Option<Found> {
         let stack = match found {
-            Ok(Sight::Taken(stack, _)) if self.0.len() < MAX_PARTS && is_member(&stack) => stack,
+            Ok(Sight::Taken(stack, _)) if self.0.len() < MAX_PARTS && jobs::has_members(&stack) => {
+                stack
+            }
             found => return Some(found),
         };
         let members = stack
@@ -64,11 +66,6 @@ impl Parts {
         });
         None
     }
-}
-
-fn is_member(stack: &Stack) -> bool {
-    let mut layers = stack.iter();
-    layers.any(|(_, layer)| layer.text(Key::MemberOf).is_some())
 }
 
 impl Checker {

@@ -70,34 +70,26 @@ impl Checker {
         if wrapping(&inner).is_some() {
             return self.unpack_into(inside, depth + 1, each);
         }
-        let found = match captured::looks_like_text(&inner[..text::HEAD.min(inner.len())]) {
-            true if Root::is_tree(&inner) => {
-                let mut stream = (inside.open)().map_err(unreadable)?;
-                return self.captured_host(&boxed.name, &mut stream, each);
-            }
-            true => {
-                let mut bytes = Vec::new();
-                let most = u64::try_from(captured::MAX_BYTES + 1).unwrap_or(u64::MAX);
-                let mut stream = (inside.open)().map_err(unreadable)?.take(most);
-                stream.read_to_end(&mut bytes).map_err(unreadable)?;
-                let captures = text::known(&boxed.name, bytes, 0);
-                let is_mention = boxed.origin == Origin::Listed && text::is_mention(&captures);
-                if !captures.is_empty() && !is_mention {
-                    self.machines(captures).into_iter().for_each(&mut *each);
-                    return Ok(());
-                }
-                Ok(if is_mention {
-                    Sight::Mention
-                } else {
-                    Sight::Nothing
-                })
-            }
-            false => {
-                return self.packed_image(&boxed, inside, packing, each);
-            }
-        };
-        let name = boxed.name.clone();
-        each(self.report(name.clone(), Path::new(&name), found));
+        if !captured::looks_like_text(&inner[..text::HEAD.min(inner.len())]) {
+            return self.packed_image(&boxed, inside, packing, each);
+        }
+        let mut stream = (inside.open)().map_err(unreadable)?;
+        if Root::is_tree(&inner) {
+            return self.captured_host(&boxed.name, &mut stream, each);
+        }
+        let mut bytes = Vec::new();
+        let most = u64::try_from(captured::MAX_BYTES + 1).unwrap_or(u64::MAX);
+        let mut stream = stream.take(most);
+        stream.read_to_end(&mut bytes).map_err(unreadable)?;
+        let captures = text::known(&boxed.name, bytes, 0);
+        let name = boxed.name;
+        if boxed.origin == Origin::Listed && text::is_mention(&captures) {
+            each(self.report(name.clone(), Path::new(&name), Ok(Sight::Mention)));
+        } else if captures.is_empty() {
+            each(self.unknown_text(name));
+        } else {
+            self.machines(captures).into_iter().for_each(each);
+        }
         Ok(())
     }
 
