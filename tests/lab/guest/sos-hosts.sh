@@ -164,7 +164,7 @@ plant_xfs() {
 
 plant_loop() {
     # Where the file of a loop device lies on the disk below it: in no output of any command.
-    LOST=STR101
+    LOST="STR101 STR203"
     disks 1 dev_size_mb=64 physblk_exp=3
     partitions /dev/sda start=2048
     ext4 -b 4096 /dev/sda1
@@ -201,6 +201,35 @@ plant_deep() {
     grown /dev/mapper/luks_deep
 }
 
+# All at once: partitions of DOS at sectors 63 and 2048 and of GPT at 34, filesystems with and without hints, volumes of LVM on a misaligned
+# partition and striped over two disks, an array with a partition and two encrypted devices.
+plant_whole() {
+    SOS_PLUGINS=block,filesys,lvm2,md,devicemapper,scsi
+    disks 12 physblk_exp=3 dev_size_mb=24
+    partitions "${DISKS[0]}" start=63
+    ext4 -b 4096 "${DISKS[0]}1"
+    partitions "${DISKS[1]}" start=2048
+    ext4 -b 4096 -E stride=16,stripe_width=48 "${DISKS[1]}1"
+    gpt "${DISKS[2]}" 34 start=34
+    ext4 -b 1024 "${DISKS[2]}1"
+    array md0 --level=5 --raid-devices=3 --chunk=64 --assume-clean "${DISKS[@]:3:3}"
+    partitions /dev/md0 start=63
+    ext4 -b 4096 /dev/md0p1
+    partitions "${DISKS[6]}" start=63
+    quiet pvcreate -qff -y "${DISKS[6]}1" "${DISKS[@]:7:2}"
+    quiet vgcreate -q -s 1m vg_a.b "${DISKS[6]}1" "${DISKS[@]:7:2}"
+    quiet lvcreate -q -y -Wn -Zn -n off -l 8 vg_a.b "${DISKS[6]}1"
+    quiet lvcreate -q -y -Wn -Zn -n stri-ped.1 -i 2 -I 64k -l 16 vg_a.b "${DISKS[@]:7:2}"
+    ext4 -b 4096 /dev/mapper/vg_a.b-off
+    ext4 -b 4096 -E stride=16,stripe_width=32 /dev/mapper/vg_a.b-stri--ped.1
+    echo -n pw > /tmp/key
+    partitions "${DISKS[9]}" start=2048
+    encrypted luks1 "${DISKS[9]}1" --type luks1
+    partitions "${DISKS[10]}" start=63
+    encrypted luks2 "${DISKS[10]}1" --type luks2 --pbkdf pbkdf2 --sector-size 512
+    grown "${DISKS[0]}1" "${DISKS[1]}1" "${DISKS[2]}1" /dev/md0p1 /dev/mapper/vg_a.b-off /dev/mapper/vg_a.b-stri--ped.1
+}
+
 planted() {
     SOS_PLUGINS=block,filesys
     LOST=
@@ -220,4 +249,14 @@ razed() {
     done
     for device in mpatha1 mpatha; do [ ! -e "/dev/mapper/$device" ] || quiet dmsetup remove "$device"; done
     for device in /dev/md[0-9]; do [ ! -b "$device" ] || [ ! -e "/sys/block/${device##*/}/md" ] || quiet mdadm --stop "$device"; done
+}
+
+# hosts NAME...: each planted, compared by `host`, and taken down.
+hosts() {
+    local name
+    for name; do
+        planted "$name"
+        host "$name" "$SOS_PLUGINS" "$LOST"
+        razed
+    done
 }
