@@ -47,6 +47,7 @@ mod serve;
 mod study;
 mod support;
 mod support_archives;
+mod support_corpus;
 mod support_paths;
 mod support_reports;
 mod support_shapes;

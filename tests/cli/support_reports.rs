@@ -7,7 +7,7 @@ use crate::support::{scratch, sh, straddle};
 use crate::support_shapes::{Fact, check_facts, check_shape, fdisk, put_all};
 
 /// What the host is called, the name of the file, commands with what they print, and what must be known.
-type Shape<'a> = (&'a str, &'a str, Vec<(&'a str, String)>, Vec<Fact>);
+type Shape<'a> = (&'a str, &'a str, Vec<(&'a str, String)>, Vec<Fact<'a>>);
 /// Size of a sector, size of the disk, and start and length of each partition.
 type Disk<'a> = (u64, u64, &'a [(u64, u64)]);
 

@@ -10,11 +10,7 @@ use crate::support::{scratch, sh, straddle};
 
 /// A number in the layer of this name: at a place of its document (`/placement/value/start`), the unit of a grid (`grid full-stripe`), an
 /// attribute (`attribute fs-stripe-unit`); `below NAME` says what it lies on, `only one` that there is no other of the name, `none` that there is none.
-pub(crate) struct Fact(
-    pub(crate) &'static str,
-    pub(crate) &'static str,
-    pub(crate) u64,
-);
+pub(crate) struct Fact<'f>(pub(crate) &'f str, pub(crate) &'f str, pub(crate) u64);
 
 /// Writes files below a directory.
 pub(crate) fn put_all(here: &Path, top: &str, files: &[(&str, String)]) {
@@ -26,7 +22,7 @@ pub(crate) fn put_all(here: &Path, top: &str, files: &[(&str, String)]) {
 }
 
 /// Checks a collection as a directory and as an archive.
-pub(crate) fn check_shape(top: &str, files: &[(&str, String)], words: &str, facts: &[Fact]) {
+pub(crate) fn check_shape(top: &str, files: &[(&str, String)], words: &str, facts: &[Fact<'_>]) {
     let folder = scratch();
     let here = folder.path();
     put_all(here, top, files);
@@ -37,7 +33,7 @@ pub(crate) fn check_shape(top: &str, files: &[(&str, String)], words: &str, fact
 }
 
 /// Checks one target.
-pub(crate) fn check_facts(here: &Path, target: &str, words: &str, facts: &[Fact]) {
+pub(crate) fn check_facts(here: &Path, target: &str, words: &str, facts: &[Fact<'_>]) {
     let run = straddle(here, &["check", "--json", target]);
     let document: Value =
         serde_json::from_str(&run.stdout).unwrap_or_else(|_| panic!("{}", run.transcript()));
@@ -102,11 +98,10 @@ fn value(layer: &Value, what: &str, named: &[&Value], stack: &[Value]) -> Option
 fn first_number(value: &Value) -> Option<u64> {
     match value {
         Value::Number(number) => number.as_u64(),
-        Value::Object(members) => members
-            .get("value")
-            .or_else(|| members.get("unit"))
-            .or_else(|| members.get("bytes"))
-            .and_then(first_number),
+        Value::Bool(flag) => Some(u64::from(*flag)),
+        Value::Object(members) => ["value", "unit", "bytes", "between", "from", "flag"]
+            .iter()
+            .find_map(|key| first_number(members.get(*key)?)),
         _ => None,
     }
 }

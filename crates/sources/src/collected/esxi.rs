@@ -12,11 +12,14 @@ pub(super) static COLLECTOR: Collector = Collector {
         "commands/esxcfg-scsidevs_-l.txt",
         "commands/localcli_storage-core-device-list.txt",
         "commands/localcli_storage-core-device-list---all.txt",
+        "commands/localcli_storage-core-device-partition-list.txt",
         "commands/esxcli_storage_core_device_list.txt",
+        "commands/esxcli_storage_core_device_partition_list.txt",
         "commands/esxcfg-info_-a--F-xml.txt",
         "commands/vmware_-vl.txt",
         "commands/partedUtil.sh.txt",
         "json/localcli_storage-core-device-list.json",
+        "json/localcli_storage-core-device-partition-list.json",
     ],
     of: "`vm-support`",
     reads,
@@ -40,7 +43,8 @@ pub(super) static COLLECTOR: Collector = Collector {
 };
 
 /// What a file's name has in it when its command tells of storage.
-const WORDS: [&str; 10] = [
+const WORDS: [&str; 11] = [
+    "scsidevs",
     "storage-core",
     "storage_core",
     "storage-vmfs",
@@ -84,11 +88,22 @@ fn command_of(name: &str) -> String {
     format!("{program} {rest}").trim().to_owned()
 }
 
-/// `esx-db3.example.com-2026-11-28--10.15-2100123`.
+/// `esx-db3.example.com-2026-11-28--10.15-2100123`; `esx-2012-06-07--08.09.4711` names none.
 fn host(top: &str) -> Option<&str> {
     let name = top.rsplit('/').next()?.strip_prefix("esx-")?;
-    let end = name.find("--").and_then(|end| name[..end].rfind("-20"));
-    Some(end.map_or(name, |end| &name[..end]))
+    let Some(end) = name.find("--") else {
+        return Some(name);
+    };
+    // Of ESX 4, the name has the date alone.
+    let (named, date) = name[..end].split_at_checked(end.checked_sub(10)?)?;
+    let is_date = date
+        .split('-')
+        .map(|part| part.parse::<u16>().map_or(0, |_| part.len()))
+        .eq([4, 2, 2]);
+    match is_date {
+        true => named.strip_suffix('-'),
+        false => Some(name),
+    }
 }
 
 #[cfg(test)]
@@ -109,6 +124,11 @@ mod tests {
             host("esx-db3.example.com-2026-11-28--10.15-2100123"),
             Some("db3.example.com")
         );
+        // The twentieth of a month is no year.
+        assert_eq!(host("esx-n3-2016-11-20--21.03-36107"), Some("n3"));
+        assert_eq!(host("esx-2012-06-07--08.09.4711"), None);
+        assert_eq!(host("esx-a--b"), None);
+        assert_eq!(host("esx-2016"), Some("2016"));
         assert_eq!(host("else"), None);
     }
 }

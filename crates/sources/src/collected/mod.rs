@@ -9,6 +9,7 @@ mod own;
 mod sos;
 mod supportconfig;
 
+use std::collections::BTreeMap;
 use straddle_geometry::Bytes;
 use straddle_stack::{Interval, LayerKind, Stack};
 
@@ -24,6 +25,9 @@ pub use collector::Collector;
 const MAX_FILES: usize = 16_384;
 /// Most bytes of one host that are read.
 const MAX_TOTAL: usize = 64 << 20;
+
+/// What stands in the name of a piece of a file before its number: `vm-support` cuts files that are long.
+const PIECE: &str = ".FRAG-";
 
 /// The number of all files of a host: they are of one machine at one time, so what has two names in them is two things, as in one file.
 const NUMBER: u32 = 0;
@@ -86,6 +90,8 @@ pub struct Gathering {
     captures: Vec<Capture>,
     /// Files whose command is known once the devices of the host are.
     later: Vec<Later>,
+    /// Pieces of files, by the path of the whole and their number.
+    pieces: BTreeMap<String, BTreeMap<u32, Vec<u8>>>,
     files: usize,
     bytes: usize,
     /// What could not be taken in.
@@ -125,6 +131,7 @@ impl Gathering {
             top: top.to_owned(),
             captures: Vec::new(),
             later: Vec::new(),
+            pieces: BTreeMap::new(),
             files: 0,
             bytes: 0,
             left_out: 0,
@@ -150,7 +157,8 @@ impl Gathering {
     }
 
     fn reads(&self, path: &str) -> Option<Reads> {
-        (self.collector.reads)(path.strip_prefix(self.top.as_str())?)
+        let whole = path.rsplit_once(PIECE).map_or(path, |(whole, _)| whole);
+        (self.collector.reads)(whole.strip_prefix(self.top.as_str())?)
     }
 
     /// Takes a file in.
@@ -164,6 +172,13 @@ impl Gathering {
         }
         self.files += 1;
         self.bytes += bytes.len();
+        if let Some((whole, number)) = path.rsplit_once(PIECE)
+            && let Ok(number) = number.parse()
+        {
+            let pieces = self.pieces.entry(whole.to_owned()).or_default();
+            pieces.insert(number, bytes);
+            return;
+        }
         let cut = bytes.len() > MAX_BYTES;
         bytes.truncate(MAX_BYTES);
         let capture = match reads {
@@ -204,6 +219,20 @@ impl Gathering {
         };
         if !capture.tools.is_empty() {
             self.captures.push(capture);
+        }
+    }
+
+    /// Reads files that came in pieces, up to the first that is missing, and no line that ends in the one after it.
+    fn put_together(&mut self) {
+        for (path, pieces) in std::mem::take(&mut self.pieces) {
+            let in_turn = (0..)
+                .zip(pieces)
+                .take_while(|(turn, (number, _))| turn == number);
+            let mut whole: Vec<u8> = in_turn.flat_map(|(_, (_, bytes))| bytes).collect();
+            let lines = whole.iter().rposition(|byte| *byte == b'\n');
+            whole.truncate(lines.map_or(0, |last| last + 1));
+            self.bytes = self.bytes.saturating_sub(whole.len());
+            self.add(&path, whole);
         }
     }
 
@@ -249,6 +278,7 @@ impl Gathering {
     /// What all of it says.
     #[must_use]
     pub fn finish(mut self, settings: &Settings) -> Collected {
+        self.put_together();
         self.read_later();
         // An archive has its members in any order, which is nobody's wish.
         self.captures.sort_by(|a, b| a.file.cmp(&b.file));

@@ -1,9 +1,10 @@
-//! `esxcli storage core device list`: what devices there are. Sizes are MiB that are cut.
+//! `esxcli storage core device list` and `esxcfg-scsidevs -l`: what devices there are. Sizes are MiB that are cut.
 
 use straddle_geometry::Bytes;
 use straddle_stack::{Interval, Key, Value};
 
 use super::{device, is_device};
+use crate::captured::number;
 use crate::captured::records::{Field, Record};
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
@@ -15,6 +16,7 @@ pub(crate) static TOOL: Tool = Tool {
         "esxcli storage core device list",
         "esxcli --formatter=csv storage core device list",
         "esxcli --formatter=json storage core device list",
+        "esxcfg-scsidevs -l",
     ],
     readers: &[
         Reader::Text {
@@ -42,9 +44,12 @@ fn text(section: &Section<'_>, notes: &mut Notes<'_>) {
     let Some((first, rest)) = section.lines.split_first() else {
         return;
     };
-    let fields = rest.iter().map_while(|line: &Line<'_>| {
+    let told = rest.iter().map_while(|line: &Line<'_>| {
         let (key, value) = line.text.trim().split_once(':')?;
-        Some(Field {
+        Some((key, value, line))
+    });
+    let fields = told.flat_map(|(key, value, line)| {
+        several(key, value).into_iter().map(|(key, value)| Field {
             key: key.trim().replace(' ', "").into(),
             value: value.trim().into(),
             line: *line,
@@ -56,12 +61,36 @@ fn text(section: &Section<'_>, notes: &mut Notes<'_>) {
     add(first.text.trim(), &record, notes);
 }
 
+/// The properties of a line: `esxcfg-scsidevs` has several in some, `Vendor: ATA       Model: ACME 4000        Revis: 0120`.
+fn several<'t>(key: &'t str, value: &'t str) -> Vec<(&'t str, &'t str)> {
+    const INNER: [&str; 4] = ["Model:", "Revis:", "Is SSD:", "Is Removable:"];
+    let mut found = vec![(key, value)];
+    for inner in INNER {
+        let Some((_, last)) = found.last_mut() else {
+            break;
+        };
+        if let Some((before, after)) = last.split_once(inner) {
+            *last = before;
+            found.push((inner.trim_end_matches(':'), after));
+        }
+    }
+    found
+}
+
 fn records(records: &[Record<'_>], _: &Context<'_>, notes: &mut Notes<'_>) {
     for record in records {
         if let Some(id) = record.filled("Device") {
             add(&id.value, record, notes);
         }
     }
+}
+
+/// The size: a number, or one with `MB`, which are MiB as well.
+fn mebibytes<'t>(record: &Record<'t>) -> Option<(u64, Line<'t>)> {
+    let field = record.get("Size")?;
+    let value = field.value.trim();
+    let digits = value.strip_suffix("MB").unwrap_or(value).trim_end();
+    Some((number::whole(digits)?, field.line))
 }
 
 fn add(id: &str, record: &Record<'_>, notes: &mut Notes<'_>) {
@@ -71,7 +100,7 @@ fn add(id: &str, record: &Record<'_>, notes: &mut Notes<'_>) {
         return;
     }
     let mut thing = device(id);
-    if let Some((mib, line)) = record.number("Size")
+    if let Some((mib, line)) = mebibytes(record)
         && mib > 0
         && let Some(from) = Bytes::mib(1).checked_mul(mib)
         && let Some(to) = Bytes::new((1 << 20) - 1).checked_add(from)
@@ -93,4 +122,29 @@ fn add(id: &str, record: &Record<'_>, notes: &mut Notes<'_>) {
         thing.set(Key::ThinProvisioned, notes.said(&thin.line, flag));
     }
     notes.add(thing);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::several;
+
+    #[test]
+    fn lines_have_one_property_or_several() {
+        let line = "ATA       Model: ACME SSDSC2KG01  Revis: 0120 ";
+        let found: Vec<_> = several("Vendor", line)
+            .into_iter()
+            .map(|(key, value)| (key, value.trim()))
+            .collect();
+        assert_eq!(
+            found,
+            [
+                ("Vendor", "ATA"),
+                ("Model", "ACME SSDSC2KG01"),
+                ("Revis", "0120")
+            ]
+        );
+        let found = several("Is Local", " true  Is SSD: false  ");
+        assert_eq!(found[1], ("Is SSD", " false  "));
+        assert_eq!(several("Size", " 286070"), [("Size", " 286070")]);
+    }
 }

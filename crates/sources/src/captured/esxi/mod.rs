@@ -25,13 +25,13 @@ fn device(id: &str) -> Thing {
 }
 
 /// True for what ESXi calls devices.
-fn is_device(id: &str) -> bool {
+pub(super) fn is_device(id: &str) -> bool {
     let prefix = ["naa.", "eui.", "t10.", "mpx.", "vml.", "vmhba"];
     prefix.iter().any(|prefix| id.starts_with(prefix)) && !id.contains(' ')
 }
 
 /// A partition of it: `naa.600…:1`.
-fn partition(id: &str, number: u64) -> Thing {
+pub(super) fn partition(id: &str, number: u64) -> Thing {
     let device = Name::new(Space::EsxiDevice, id.to_owned());
     let title = format!("{id}:{number}");
     Thing::new(LayerKind::Partition, title, partition_name(id, number)).on(device)

@@ -1,4 +1,4 @@
-//! `esxcli storage vmfs extent list` and `esxcli storage filesystem list`: which datastore lies on which partition.
+//! `esxcli storage vmfs extent list`, `esxcli storage filesystem list` and `esxcfg-scsidevs -m`: which datastore lies on which partition.
 
 use straddle_geometry::Bytes;
 use straddle_stack::{Interval, Key, LayerKind};
@@ -6,6 +6,7 @@ use straddle_stack::{Interval, Key, LayerKind};
 use super::{is_device, partition, partition_name, table};
 use crate::captured::number;
 use crate::captured::records::{Field, Record};
+use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
 use crate::inventory::{Name, Placing, Space, Thing};
 
@@ -17,6 +18,7 @@ pub(crate) static TOOL: Tool = Tool {
         "esxcli storage filesystem list",
         "esxcli --formatter=csv storage vmfs extent list",
         "esxcli --formatter=json storage vmfs extent list",
+        "esxcfg-scsidevs -m",
     ],
     readers: &[
         Reader::Text {
@@ -29,6 +31,20 @@ pub(crate) static TOOL: Tool = Tool {
                 add_all(&table::rows(section.lines), notes);
             },
         },
+        Reader::Text {
+            anchors: &[
+                Anchor::Start("naa."),
+                Anchor::Start("eui."),
+                Anchor::Start("t10."),
+                Anchor::Start("mpx."),
+                Anchor::Start("vml."),
+            ],
+            begins: |lines| mapped(&lines[0]).is_some(),
+            read: |section: &Section<'_>, notes: &mut Notes<'_>| {
+                let rows: Vec<Record<'_>> = section.lines.iter().filter_map(mapped).collect();
+                add_all(&rows, notes);
+            },
+        },
         Reader::Records {
             keys: &["VMFSUUID", "DeviceName", "Partition"],
             read: records,
@@ -39,6 +55,33 @@ pub(crate) static TOOL: Tool = Tool {
         },
     ],
 };
+
+/// A row of `esxcfg-scsidevs -m`, which has no heading: partition, its path, UUID, number of the extent, and the name of the datastore.
+fn mapped<'t>(line: &Line<'t>) -> Option<Record<'t>> {
+    let text = line.text.trim();
+    let (partition, rest) = text.split_once(char::is_whitespace)?;
+    let (path, rest) = rest.trim_start().split_once(char::is_whitespace)?;
+    let (uuid, rest) = rest.trim_start().split_once(char::is_whitespace)?;
+    let (extent, label) = rest.trim_start().split_once(char::is_whitespace)?;
+    let (device, number) = partition.rsplit_once(':')?;
+    let is_row = is_device(device)
+        && path.ends_with(partition)
+        && number::whole(number).is_some()
+        && number::whole(extent).is_some();
+    let field = |key: &'static str, value: &'t str| Field {
+        key: key.into(),
+        value: value.trim().into(),
+        line: *line,
+    };
+    is_row.then(|| Record {
+        fields: vec![
+            field("VMFS UUID", uuid),
+            field("Volume Name", label),
+            field("Device Name", device),
+            field("Partition", number),
+        ],
+    })
+}
 
 fn records(records: &[Record<'_>], _: &Context<'_>, notes: &mut Notes<'_>) {
     add_all(records, notes);
@@ -116,4 +159,32 @@ pub(super) fn format(text: &str) -> Option<String> {
     let version = text.trim().strip_prefix("VMFS-")?;
     let major = number::leading(version.split('.').next()?)?;
     Some(format!("vmfs{major}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_a_heading_have_a_partition_twice() {
+        let row = |text| {
+            let record = mapped(&Line { number: 1, text })?;
+            let get = |key| record.get(key).map(|field| field.value.to_string());
+            Some((get("Device Name")?, get("Partition")?, get("Volume Name")?))
+        };
+        let found = row(
+            "mpx.vmhba1:C0:T0:L0:3   /vmfs/devices/disks/mpx.vmhba1:C0:T0:L0:3 551af5af-ec996c3b-1447-000c29b96d8d  0  my store",
+        );
+        let wanted = ("mpx.vmhba1:C0:T0:L0", "3", "my store");
+        let wanted = (wanted.0.into(), wanted.1.into(), wanted.2.into());
+        assert_eq!(found, Some(wanted));
+        assert_eq!(
+            row("naa.5000c500a1b2c3d4:1 /vmfs/devices/disks/naa.5000c500a1b2c3d4 5 0 a"),
+            None
+        );
+        assert_eq!(
+            row("naa.5000c500a1b2c3d4 Direct-Access /vmfs/devices/disks/naa 10MB NMP"),
+            None
+        );
+    }
 }

@@ -8,6 +8,7 @@ use straddle_stack::{
     Anomaly, AnomalyKind, Fact, GridFact, GridRole, Interval, Key, LayerKind, Trust, Value,
 };
 
+use crate::captured::esxi;
 use crate::captured::text::Line;
 use crate::captured::tool::Notes;
 use crate::inventory::{Name, Space, Thing};
@@ -15,16 +16,29 @@ use crate::inventory::{Name, Space, Thing};
 /// True for the path of an image file. Sector sizes and I/O sizes that a tool prints for one are its defaults: a file has
 /// none.
 pub(super) fn is_image(path: &str) -> bool {
-    !path.starts_with("/dev/")
+    !path.starts_with("/dev/") && of_esxi(path).is_none()
 }
 
 /// The name of a device or image file.
 pub(super) fn name(path: &str) -> Name {
-    Name::new(Space::Device, path.to_owned())
+    match of_esxi(path) {
+        Some(id) => Name::new(Space::EsxiDevice, id.to_owned()),
+        None => Name::new(Space::Device, path.to_owned()),
+    }
+}
+
+/// What ESXi calls the device at this path: its `fdisk` is that of Linux, its devices have names of their own.
+fn of_esxi(path: &str) -> Option<&str> {
+    let folders = ["/dev/disks/", "/vmfs/devices/disks/"];
+    let id = folders.iter().find_map(|folder| path.strip_prefix(folder));
+    id.filter(|id| esxi::is_device(id))
 }
 
 /// What to call it on screen.
 pub(super) fn title(path: &str) -> String {
+    if let Some(id) = of_esxi(path) {
+        return id.to_owned();
+    }
     let short = path.strip_prefix("/dev/").unwrap_or(path);
     if is_image(path) {
         short.rsplit('/').next().unwrap_or(short).to_owned()
@@ -67,8 +81,12 @@ fn is_multipath(name: &str) -> bool {
 
 /// A partition by its node, `/dev/sda1`, on the disk at `path`. Its number follows from its node.
 pub(super) fn partition(node: &str, path: &str, line: &Line<'_>, notes: &Notes<'_>) -> Thing {
-    let thing = Thing::new(LayerKind::Partition, title(node), name(node)).on(name(path));
-    match number_of(node, path) {
+    let number = number_of(node, path);
+    let thing = match (of_esxi(path), number) {
+        (Some(id), Some(number)) => esxi::partition(id, number),
+        _ => Thing::new(LayerKind::Partition, title(node), name(node)).on(name(path)),
+    };
+    match number {
         Some(number) => numbered(thing, number, line, notes),
         None => thing,
     }
@@ -109,7 +127,7 @@ fn number_of(node: &str, path: &str) -> Option<u64> {
     let rest = node.strip_prefix(path)?;
     let digits = rest
         .strip_prefix("-part")
-        .or_else(|| rest.strip_prefix('p'))
+        .or_else(|| rest.strip_prefix(['p', ':']))
         .unwrap_or(rest);
     digits.parse().ok()
 }

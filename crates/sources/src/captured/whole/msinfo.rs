@@ -76,9 +76,12 @@ fn is(lines: &[Line<'_>]) -> bool {
         let text = line.text.trim();
         text.len() > 2 && text.starts_with('[') && text.ends_with(']')
     };
+    // Without its summary, as `/categories +componentsdisks` writes it, no line names Microsoft, and a disk has to be there.
     head.iter().any(is_category)
-        && head.iter().any(|line| line.text.contains("Microsoft"))
         && host(head).is_some()
+        && (head.iter().any(|line| line.text.contains("Microsoft"))
+            || lines.iter().any(|line| sector(line).is_some())
+                && lines.iter().any(|line| named(line.text).is_some()))
 }
 
 fn host<'t>(lines: &[Line<'t>]) -> Option<&'t str> {
@@ -159,6 +162,20 @@ mod tests {
         ] {
             assert_eq!(sector(&line(text)), found, "{text}");
         }
+    }
+
+    #[test]
+    fn without_a_summary_a_disk_shows_what_it_is() {
+        let texts = [
+            "System Name: SQL01",
+            "[Disks]",
+            "Bytes/Sector 512",
+            "Partition Disk #0, Partition #0",
+        ];
+        let lines = texts.map(line);
+        assert!(is(&lines));
+        assert!(!is(&lines[..3]));
+        assert!(!is(&lines[1..]));
     }
 
     #[test]

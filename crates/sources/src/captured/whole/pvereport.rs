@@ -7,9 +7,17 @@
 //! NAME        MAJ:MIN RM  SIZE RO TYPE MOUNTPOINTS HOTPLUG ROTA PHY-SEC FSTYPE MODEL TRAN
 //! ```
 //!
+//! Proxmox Backup Server and Datacenter Manager write theirs in Markdown:
+//!
+//! ```text
+//! ## COMMANDS
+//!
+//! $ `lsblk --ascii -M -o +HOTPLUG,ROTA,PHY-SEC,FSTYPE,MODEL,TRAN`
+//! ```
+//!
 //! No command in it prints where partitions start.
 //!
-//! Source: pve-manager `PVE/Report.pm`.
+//! Source: pve-manager `PVE/Report.pm`; proxmox-backup `src/server/report.rs`.
 
 use super::part::{Part, Report};
 use crate::captured::text::Line;
@@ -42,9 +50,21 @@ pub(super) static REPORT: Report = Report {
 };
 
 /// Programs whose output tells of storage. Others print files, such as the settings of guests, whose disks are none of the host's.
-const PROGRAMS: [&str; 13] = [
-    "blkid", "fdisk", "findmnt", "lsblk", "lvs", "mount", "nvme", "parted", "pvs", "sfdisk",
-    "smartctl", "vgs", "zpool",
+const PROGRAMS: [&str; 14] = [
+    "blkid",
+    "fdisk",
+    "findmnt",
+    "lsblk",
+    "lvs",
+    "mount",
+    "multipath",
+    "nvme",
+    "parted",
+    "pvs",
+    "sfdisk",
+    "smartctl",
+    "vgs",
+    "zpool",
 ];
 
 /// `==== info about storage ====`.
@@ -56,19 +76,34 @@ fn title<'t>(line: &Line<'t>) -> Option<&'t str> {
 fn is(lines: &[Line<'_>]) -> bool {
     let titles = lines.iter().filter_map(title);
     let is_its = |title: &str| title == "general system info" || title.starts_with("info about ");
-    titles.filter(|title| is_its(title)).take(2).count() == 2
+    titles.filter(|title| is_its(title)).take(2).count() == 2 || is_markdown(lines)
+}
+
+/// True for the form with files and commands; a manual page may have such headings too, but not a product's files.
+fn is_markdown(lines: &[Line<'_>]) -> bool {
+    let has = |is: fn(&str) -> bool| lines.iter().any(|line| is(line.text.trim()));
+    has(|text| text == "## FILES")
+        && has(|text| text == "## COMMANDS")
+        && has(|text| text.starts_with("`$ cat '/etc/proxmox-"))
 }
 
 /// The command in the line above an output.
 fn command<'t>(line: &Line<'t>) -> Option<&'t str> {
-    line.text.strip_prefix("# ").map(str::trim)
+    let quoted = || line.text.strip_prefix("$ `")?.strip_suffix('`');
+    let typed = line.text.strip_prefix("# ").or_else(quoted);
+    typed.map(str::trim)
+}
+
+fn is_fence(line: &Line<'_>) -> bool {
+    line.text.trim() == "```"
 }
 
 fn host<'t>(lines: &[Line<'t>]) -> Option<&'t str> {
-    let at = lines
-        .iter()
-        .position(|line| command(line) == Some("hostname"))?;
-    let said = lines.get(at + 1..)?.iter().find(|line| !line.is_blank())?;
+    let at = lines.iter().position(|line| {
+        command(line) == Some("hostname") || line.text.trim() == "`$ cat '/etc/hostname'`"
+    })?;
+    let mut said = lines.get(at + 1..)?.iter();
+    let said = said.find(|line| !line.is_blank() && !is_fence(line))?;
     let name = said.text.trim();
     let is_name = !name.is_empty() && !name.contains([' ', '#', '=']);
     is_name.then_some(name)
@@ -78,7 +113,10 @@ fn parts<'t>(lines: &[Line<'t>]) -> Vec<Part<'t>> {
     let mut parts: Vec<Part<'t>> = Vec::new();
     let mut is_read = false;
     for line in lines {
-        if let Some(typed) = command(line) {
+        if is_fence(line) {
+            // The first stands above an output, the second ends it.
+            is_read &= parts.last().is_some_and(|part| part.lines.is_empty());
+        } else if let Some(typed) = command(line) {
             let program = typed.split_whitespace().next().unwrap_or_default();
             is_read = PROGRAMS.contains(&program);
             if is_read {

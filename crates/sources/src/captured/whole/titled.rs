@@ -7,6 +7,8 @@
 //!
 //! Source: supportutils `bin/supportconfig`.
 
+use std::collections::BTreeMap;
+
 use super::part::Part;
 use crate::captured::text::Line;
 
@@ -16,9 +18,14 @@ fn title<'t>(line: &Line<'t>) -> Option<&'t str> {
     rule.ends_with('#').then_some(title)
 }
 
+/// Where LVM keeps the metadata of each volume group, and what they were before each change: `vg0_00017-123456789.vg`.
+const BACKUP: &str = "/etc/lvm/backup/";
+const ARCHIVE: &str = "/etc/lvm/archive/";
+
 /// Files of which the content tells of storage.
-const FILES: [&str; 6] = [
-    "/etc/lvm/backup/",
+const FILES: [&str; 7] = [
+    ARCHIVE,
+    BACKUP,
     "/etc/mtab",
     "/proc/mdstat",
     "/proc/mounts",
@@ -54,7 +61,31 @@ pub(in crate::captured) fn parts<'t>(lines: &[Line<'t>]) -> Vec<Part<'t>> {
             part.lines.push(*line);
         }
     }
+    leave_latest(&mut parts);
     parts
+}
+
+/// The volume group whose metadata a file has, and how late they are.
+fn state(path: &str) -> Option<(&str, u64)> {
+    if let Some(group) = path.strip_prefix(BACKUP) {
+        return Some((group, u64::MAX));
+    }
+    let (group, rest) = path.strip_prefix(ARCHIVE)?.rsplit_once('_')?;
+    Some((group, rest.split('-').next()?.parse().ok()?))
+}
+
+/// Takes out what volume groups were before: it would contradict what they are.
+fn leave_latest(parts: &mut Vec<Part<'_>>) {
+    let states = || parts.iter().filter_map(|part| state(part.command?));
+    let mut latest: BTreeMap<&str, u64> = BTreeMap::new();
+    for (group, number) in states() {
+        let last = latest.entry(group).or_default();
+        *last = number.max(*last);
+    }
+    parts.retain(|part| match part.command.and_then(state) {
+        Some((group, number)) => latest.get(group) == Some(&number),
+        None => !part.command.is_some_and(|path| path.starts_with(ARCHIVE)),
+    });
 }
 
 #[cfg(test)]
@@ -77,5 +108,26 @@ mod tests {
             found,
             [(Some("/sbin/lsblk -i"), 2), (Some("/proc/mdstat"), 1)]
         );
+    }
+
+    #[test]
+    fn of_a_volume_group_the_latest_state_counts() {
+        let files = [
+            "/etc/lvm/archive/vg_a_00009-11.vg",
+            "/etc/lvm/archive/vg_a_00010-7.vg",
+            "/etc/lvm/backup/vg_b",
+            "/etc/lvm/archive/vg_b_00002-3.vg",
+            "/etc/lvm/archive/readme",
+        ];
+        let text: String = files
+            .iter()
+            .map(|file| format!("#==[ Configuration File ]==#\n# {file}\nx\n"))
+            .collect();
+        let lines: Vec<Line<'_>> = (1..)
+            .zip(text.lines())
+            .map(|(number, text)| Line { number, text })
+            .collect();
+        let found: Vec<_> = parts(&lines).iter().map(|part| part.command).collect();
+        assert_eq!(found, [Some(files[1]), Some(files[2])]);
     }
 }
