@@ -50,7 +50,11 @@ fn layers(target: &Value) -> Vec<String> {
 /// As a directory gives them, in whatever the archive is packed.
 #[test]
 fn an_archive_of_members_is_what_a_directory_of_them_is() {
-    for (corpus, seed) in [("md", "raid5"), ("md", "near")] {
+    for (corpus, seed) in [
+        ("md", "raid5"),
+        ("md", "near"),
+        ("lvm2", "stripes-of-three"),
+    ] {
         let folder = scratch();
         let here = folder.path();
         fs::create_dir(here.join("images")).expect("writable");
@@ -94,6 +98,86 @@ fn an_archive_of_members_is_what_a_directory_of_them_is() {
             );
             assert_eq!(layers(&targets[0]), expected, "{seed}, {target}");
         }
+    }
+}
+
+/// A virtual disk in several files is one disk in an archive too, whatever order they come in: extents of both kinds, and a child with its
+/// parent; two that have the same names in two folders stay apart.
+#[test]
+fn the_files_of_a_virtual_disk_are_put_together() {
+    let folder = scratch();
+    let here = folder.path();
+    sh(
+        here,
+        "mkdir a b; printf 'label: dos\nstart=63,size=4194304\nstart=4300800\n' > table; truncate -s 2300M raw.img; sfdisk -q raw.img < table
+         qemu-img convert -O vmdk -o subformat=twoGbMaxExtentSparse raw.img a/Sparse.vmdk; cd a
+         tar cf ../first.tar Sparse.vmdk Sparse-s00?.vmdk; tar czf ../last.tgz Sparse-s00?.vmdk Sparse.vmdk
+         printf '<Envelope/>' > vm.ovf; tar cf ../vm.ova vm.ovf Sparse-s00?.vmdk Sparse.vmdk
+         tar cf ../part.tar Sparse-s001.vmdk; tar cf ../lost.tar Sparse.vmdk Sparse-s001.vmdk; cd ..
+         qemu-img create -q -f vmdk -b a/Sparse.vmdk -F vmdk child.vmdk; mv child.vmdk a; tar cf child.tar -C a child.vmdk Sparse.vmdk Sparse-s001.vmdk Sparse-s002.vmdk
+         printf 'label: dos\nstart=2048\n' | sfdisk -q raw.img; qemu-img convert -O vmdk -o subformat=twoGbMaxExtentSparse raw.img b/Sparse.vmdk
+         tar cf two.tar a/Sparse*.vmdk b/Sparse*.vmdk
+         truncate -s 8M small.img; printf 'label: dos\nstart=63,size=4096\nstart=10240\n' | sfdisk -q small.img
+         split -b 4M -d -a 1 --additional-suffix=.vmdk small.img f
+         printf '# Disk DescriptorFile\nversion=1\nCID=fffffffe\nparentCID=ffffffff\ncreateType=\"twoGbMaxExtentFlat\"\nRW 8192 FLAT \"f0.vmdk\" 0\nRW 8192 FLAT \"f1.vmdk\" 0\n' > flat.vmdk
+         tar cf flat.tar f0.vmdk f1.vmdk flat.vmdk; tar cSzf holes.tgz f0.vmdk f1.vmdk flat.vmdk",
+    );
+    let starts = |target: &Value| -> Vec<u64> {
+        let stack = target["stack"].as_array().expect("a stack").iter();
+        stack
+            .filter(|layer| layer["kind"] == "partition")
+            .filter_map(|layer| layer["placement"]["value"]["start"].as_u64())
+            .collect()
+    };
+    let (sparse, flat) = ([63 * 512, 4_300_800 * 512], [63 * 512, 10_240 * 512]);
+    for (target, expected) in [
+        ("first.tar", sparse),
+        ("last.tgz", sparse),
+        ("vm.ova", sparse),
+        ("child.tar", sparse),
+        ("flat.tar", flat),
+        ("holes.tgz", flat),
+    ] {
+        let document = document(here, target);
+        let targets = document["targets"].as_array().expect("targets");
+        assert_eq!(targets.len(), 1, "{target}: {document:#}");
+        assert_eq!(starts(&targets[0]), expected, "{target}");
+        let text = targets[0].to_string();
+        assert!(!text.contains("STR107"), "{target}: {text}");
+        assert!(!text.contains("not followed"), "{target}: {text}");
+    }
+    let two = document(here, "two.tar");
+    let targets = two["targets"].as_array().expect("targets").iter();
+    let found: Vec<Vec<u64>> = targets.map(starts).collect();
+    assert_eq!(found, [sparse.to_vec(), vec![1 << 20]]);
+    // An extent by itself, and a disk that lacks one.
+    let part = document(here, "part.tar");
+    let words = &part["targets"][0]["taken_as"]["words"];
+    assert_eq!(words, "an image in an archive", "{part:#}");
+    let lost = document(here, "lost.tar");
+    assert_eq!(lost["targets"].as_array().map(Vec::len), Some(1));
+    assert!(lost.to_string().contains("Sparse-s002.vmdk"), "{lost:#}");
+}
+
+/// Files of an archive that name each other, or themselves.
+#[test]
+fn files_that_lead_back_to_themselves_are_an_error_in_an_archive_too() {
+    let folder = scratch();
+    let here = folder.path();
+    sh(
+        here,
+        "for pair in 'a b' 'b a' 'c c'; do set -- $pair
+         printf '# Disk DescriptorFile\nversion=1\nCID=fffffffe\nparentCID=ffffffff\ncreateType=\"twoGbMaxExtentSparse\"\nRW 8192 SPARSE \"%s.vmdk\"\n' $2 > $1.vmdk
+         done; tar cf two.tar a.vmdk b.vmdk; tar czf one.tgz c.vmdk",
+    );
+    for target in ["two.tar", "one.tgz"] {
+        let run = straddle(here, &["check", "--details", target]);
+        assert_eq!(run.code, Some(2), "{}", run.transcript());
+        assert!(
+            run.stdout.contains("leads back to itself"),
+            "{}",
+            run.transcript()
+        );
     }
 }
 

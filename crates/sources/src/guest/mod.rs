@@ -10,7 +10,7 @@ mod references;
 mod volumes;
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use straddle_geometry::{Blocks, Bytes, Extent, Grid, Map, SectorSize, Segment, Unit};
 use straddle_io::{ReadAt, ReadError, ReadErrorKind, Reader, Target};
@@ -51,6 +51,7 @@ pub(crate) trait Ground {
 }
 
 /// A file, or a part of one, whose contents are to be looked at.
+#[derive(Clone)]
 pub(crate) struct Contents {
     /// Its layer.
     pub(crate) layer: LayerId,
@@ -70,6 +71,10 @@ pub(crate) struct Guests<'a> {
     wanted: Vec<Wanted>,
     /// Members of arrays and the like that are not yet assembled.
     members: Vec<Found>,
+    /// What lies side by side and is no file of this machine: the members of an archive.
+    beside: Vec<Contents>,
+    /// Those of them that another one refers to.
+    referred: BTreeSet<LayerId>,
 }
 
 impl<'a> Guests<'a> {
@@ -81,6 +86,8 @@ impl<'a> Guests<'a> {
             outside: Outside::default(),
             wanted: Vec::new(),
             members: Vec::new(),
+            beside: Vec::new(),
+            referred: BTreeSet::new(),
         }
     }
 
@@ -108,13 +115,18 @@ impl<'a> Guests<'a> {
         self.look_into_all(std::slice::from_ref(contents))
     }
 
-    /// The same for several that may belong together: members of one array, whatever order they come in.
+    /// The same for several that may belong together: members of one array, whatever order they come in; and the parts of a virtual
+    /// disk, behind the one that names them.
     ///
     /// # Errors
     /// As [`Guests::look_into`].
     pub(crate) fn look_into_all(&mut self, all: &[Contents]) -> Result<(), SourceError> {
+        let beside = all.iter().filter(|contents| contents.file.is_none());
+        self.beside = beside.cloned().collect();
         for contents in all {
-            self.inspect(contents, 0);
+            if !self.referred.contains(&contents.layer) {
+                self.inspect(contents, 0);
+            }
         }
         self.assemble();
         all.first().map_or(Ok(()), |first| self.all_found(first))
@@ -273,7 +285,7 @@ impl<'a> Guests<'a> {
             return None;
         };
         let depth = chain.len();
-        chain.extend(file.file.as_deref().map(Place::of));
+        chain.extend(self.place_of(file));
         let mut targets: Vec<Option<Arc<dyn ReadAt>>> = vec![Some(Arc::clone(&file.bytes))];
         // Where each reference is among the targets: parts that name one flat file share it, and those beyond a limit
         // share what stands for all of them.

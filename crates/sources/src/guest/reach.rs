@@ -45,6 +45,16 @@ impl Place {
         }
     }
 
+    /// What is called so in an archive, and is no file of this machine.
+    pub(super) fn beside(name: &str) -> Place {
+        Place {
+            path: PathBuf::from(name),
+            real: None,
+            folder: None,
+            owner: None,
+        }
+    }
+
     /// True when the file at `real` is in the folder of this one, or further below.
     fn is_around(&self, real: &Path) -> bool {
         let folder = self.folder.as_deref();

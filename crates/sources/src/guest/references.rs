@@ -51,9 +51,7 @@ impl Guests<'_> {
     ) -> Result<Contents, (AnomalyKind, String)> {
         let missing = |why: String| (AnomalyKind::Unreadable, why);
         let Some(here) = &from.file else {
-            return Err(missing(
-                "the file that names it lies inside another disk".to_owned(),
-            ));
+            return self.follow_beside(from, reference, chain);
         };
         let target = match reference.names.as_slice() {
             [] => self.by_identity(here.path(), reference, chain),
@@ -68,13 +66,7 @@ impl Guests<'_> {
                 format!("{} leads back to itself", place.path.display()),
             ));
         }
-        if chain.len() >= LONGEST_CHAIN || self.opened >= MAX_FILES {
-            return Err((
-                AnomalyKind::LimitReached,
-                format!("more than {LONGEST_CHAIN} files behind each other, or {MAX_FILES} in all"),
-            ));
-        }
-        self.opened += 1;
+        self.count(chain)?;
         let layer = self.ground.file(&target).map_err(missing)?;
         let file = Contents {
             layer,
@@ -82,6 +74,57 @@ impl Guests<'_> {
             file: Some(target),
         };
         self.open_as(file, reference, chain)
+    }
+
+    /// Counts one more file, unless there were too many.
+    fn count(&mut self, chain: &[Place]) -> Result<(), (AnomalyKind, String)> {
+        if chain.len() >= LONGEST_CHAIN || self.opened >= MAX_FILES {
+            return Err((
+                AnomalyKind::LimitReached,
+                format!("more than {LONGEST_CHAIN} files behind each other, or {MAX_FILES} in all"),
+            ));
+        }
+        self.opened += 1;
+        Ok(())
+    }
+
+    /// The same among the members of an archive: what has the name that is wanted in the folder of the one that names it.
+    fn follow_beside(
+        &mut self,
+        from: &Contents,
+        reference: &Reference,
+        chain: &mut Vec<Place>,
+    ) -> Result<Contents, (AnomalyKind, String)> {
+        let here = self.stack().layer(from.layer).name.to_string();
+        let folder = here.rfind('/').map_or("", |slash| &here[..=slash]);
+        let names = reference.names.iter();
+        let wanted: Vec<String> = names
+            .filter_map(|name| Some(format!("{folder}{}", name.rsplit(['/', '\\']).next()?)))
+            .collect();
+        let beside = self.beside.clone();
+        let found = beside
+            .iter()
+            .find(|other| wanted.contains(&self.stack().layer(other.layer).name.to_string()));
+        let Some(found) = found else {
+            let why = "the file that names it lies inside another disk".to_owned();
+            return Err((AnomalyKind::Unreadable, why));
+        };
+        let name = self.stack().layer(found.layer).name.to_string();
+        if chain.iter().any(|before| before.path == Path::new(&name)) {
+            return Err((AnomalyKind::Chain, format!("{name} leads back to itself")));
+        }
+        self.count(chain)?;
+        self.referred.insert(found.layer);
+        self.open_as(found.clone(), reference, chain)
+    }
+
+    /// Where a file is that leads to others.
+    pub(super) fn place_of(&mut self, file: &Contents) -> Option<Place> {
+        if let Some(target) = &file.file {
+            return Some(Place::of(target));
+        }
+        let is_beside = self.beside.iter().any(|other| other.layer == file.layer);
+        is_beside.then(|| Place::beside(&self.stack().layer(file.layer).name))
     }
 
     /// The disk in a file that was found.
@@ -94,8 +137,10 @@ impl Guests<'_> {
         if reference.opens_as == OpensAs::Raw {
             return Ok(file);
         }
-        let path = file.file.as_ref().map(|file| file.path());
-        let shown = path.unwrap_or(Path::new("")).display().to_string();
+        let shown = match &file.file {
+            Some(target) => target.path().display().to_string(),
+            None => self.stack().layer(file.layer).name.to_string(),
+        };
         let reader = Reader::new(&*file.bytes);
         let recognised = recognise(&reader, &file.bytes)
             .map_err(|error| (AnomalyKind::Unreadable, format!("{shown}: {error}")))?;

@@ -1,4 +1,5 @@
-//! Images in one archive that are members of one array, volume group or the like: they are put together, as those in a directory are.
+//! Images in one archive that are members of one array, volume group or the like, or files of one virtual disk: they are put together, as
+//! those in a directory are.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -13,7 +14,7 @@ use super::{CheckError, Kind, Report};
 use crate::geometry::Bytes;
 use crate::io::{Forward, ReadAt};
 use crate::sources;
-use crate::stack::{Key, Stack};
+use crate::stack::{Key, LayerKind, Stack};
 
 /// More members of sets in one archive than this are looked at each by itself: nobody's array has them.
 const MAX_PARTS: usize = 128;
@@ -28,7 +29,8 @@ pub(super) struct Part {
     size: Bytes,
     /// Itself; `None` of one with holes, which can be had only while the archive is gone through.
     inner: Option<Boxed>,
-    stack: Stack,
+    /// What was found in it; `None` of one in which nothing was.
+    stack: Option<Stack>,
     sets: Vec<String>,
 }
 
@@ -46,16 +48,19 @@ impl Parts {
         inner: Option<Boxed>,
         found: Found,
     ) -> Option<Found> {
-        let stack = match found {
-            Ok(Sight::Taken(stack, _)) if self.0.len() < MAX_PARTS && jobs::has_members(&stack) => {
-                stack
-            }
-            found => return Some(found),
+        let sets = match &found {
+            Ok(Sight::Taken(stack, _)) => sets(name, stack),
+            // The later parts of a disk may have nothing in them that is known.
+            Ok(Sight::Nothing) => sets(name, &Stack::default()),
+            _ => Vec::new(),
         };
-        let members = stack
-            .iter()
-            .filter_map(|(_, layer)| layer.text(Key::MemberOf));
-        let sets = members.map(str::to_owned).collect();
+        if sets.is_empty() || self.0.len() >= MAX_PARTS {
+            return Some(found);
+        }
+        let stack = match found {
+            Ok(Sight::Taken(stack, _)) => Some(stack),
+            _ => None,
+        };
         self.0.push(Part {
             name: name.to_owned(),
             path: path.to_owned(),
@@ -66,6 +71,29 @@ impl Parts {
         });
         None
     }
+}
+
+/// What an image is a member of, and the files that it needs or may be: what a `.vmdk` is a part of, only the one that names it says.
+fn sets(name: &str, stack: &Stack) -> Vec<String> {
+    let members = stack
+        .iter()
+        .filter_map(|(_, layer)| layer.text(Key::MemberOf));
+    let mut sets: Vec<String> = members.map(str::to_owned).collect();
+    let folder = name.rfind('/').map_or("", |slash| &name[..=slash]);
+    let needed: Vec<&str> = needed(stack).collect();
+    let is_part = name.to_ascii_lowercase().ends_with(".vmdk");
+    if is_part || !needed.is_empty() {
+        sets.push(name.to_owned());
+    }
+    sets.extend(needed.iter().map(|file| format!("{folder}{file}")));
+    sets
+}
+
+/// The names of files that an image refers to and that could not be had.
+fn needed(stack: &Stack) -> impl Iterator<Item = &str> {
+    let layers = stack.iter().skip(1).map(|(_, layer)| layer);
+    let lost = layers.filter(|layer| layer.kind == LayerKind::File && layer.size.is_none());
+    lost.filter_map(|layer| layer.name.rsplit(['/', '\\']).next())
 }
 
 impl Checker {
@@ -96,22 +124,31 @@ impl Checker {
         let count = members.len();
         let are_unpacked = boxed.lies.is_none() || members.iter().any(|part| part.inner.is_none());
         if count < 2 || are_unpacked && count > MAX_UNPACKED {
-            for mut part in members {
+            for part in members {
+                let Some(mut stack) = part.stack else {
+                    each(self.report(part.name.clone(), Path::new(&part.name), Ok(Sight::Nothing)));
+                    continue;
+                };
                 if count > 1 {
                     let detail = format!(
                         "it is one of {count} members of one set, too many to be unpacked side by side; to see them together: tar xf {}",
                         boxed.name
                     );
-                    sources::left_out(&mut part.stack, detail);
+                    sources::left_out(&mut stack, detail);
                 }
                 let words = "an image in an archive".to_owned();
-                let seen = Sight::Taken(part.stack, taken(Kind::Archive, words, None));
+                let seen = Sight::Taken(stack, taken(Kind::Archive, words, None));
                 each(self.report(part.name.clone(), Path::new(&part.name), Ok(seen)));
             }
             return;
         }
         let names: Vec<String> = members.iter().map(|part| part.name.clone()).collect();
         let name = names.join(" + ");
+        // What refers to others comes before them, which are then no disks by themselves.
+        members.sort_by_key(|part| {
+            let stack = part.stack.as_ref();
+            stack.is_none_or(|stack| needed(stack).next().is_none())
+        });
         let opened = self.opened_parts(boxed, &mut members);
         let (found, damaged) = match opened {
             Ok(opened) => self.put_together(boxed, opened),
