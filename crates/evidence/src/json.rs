@@ -77,11 +77,16 @@ pub(crate) struct Walker {
     /// The key of the value that comes next.
     key: Option<String>,
     begun: bool,
+    /// The word or the string in which a client broke the line.
+    broken: String,
 }
 
 /// Deeper documents are forged, and so are longer keys.
 const DEEPEST: usize = 64;
 const LONGEST_KEY: usize = 1024;
+/// Clients that break a document into lines break it at 256 characters (sqlcmd), at 2,033 (Management Studio) and longer ones.
+const BREAKS_FROM: usize = 256;
+const LONGEST_BROKEN: usize = 1 << 16;
 
 impl Walker {
     /// Takes a line, and tells what it meets in it.
@@ -90,7 +95,18 @@ impl Walker {
         line: &crate::line::Line<'_>,
         mut tell: impl FnMut(&Event<'_>),
     ) -> State {
-        let text = line.text;
+        let joined;
+        let may_be_broken = line.text.len() >= BREAKS_FROM;
+        let text = match self.broken.is_empty() {
+            true => line.text,
+            false => {
+                joined = std::mem::take(&mut self.broken) + line.text;
+                joined.as_str()
+            }
+        };
+        if text.len() > line.text.len() + LONGEST_BROKEN {
+            return State::Broken;
+        }
         let bytes = text.as_bytes();
         let mut at = 0;
         while let Some(byte) = bytes.get(at) {
@@ -131,7 +147,7 @@ impl Walker {
                 }
                 b'"' => {
                     let Some(len) = string_end(&bytes[at + 1..]) else {
-                        return State::Broken;
+                        return self.breaks(&text[at..], may_be_broken);
                     };
                     let raw = &text[at + 1..at + 1 + len];
                     let plain;
@@ -158,6 +174,9 @@ impl Walker {
                     let other = |c: char| !c.is_ascii_alphanumeric() && !"+-.".contains(c);
                     let end = rest.find(other).unwrap_or(rest.len());
                     let word = &rest[..end];
+                    if may_be_broken && end == rest.len() && end > 0 {
+                        return self.breaks(word, true);
+                    }
                     let told = match word {
                         "null" | "true" | "false" | "nan" | "-nan" | "inf" => {
                             let stepped = self.step();
@@ -176,6 +195,15 @@ impl Walker {
                 }
             }
         }
+        State::Open
+    }
+
+    /// Keeps what a client may have broken, until the next line.
+    fn breaks(&mut self, part: &str, may_be_broken: bool) -> State {
+        if !may_be_broken {
+            return State::Broken;
+        }
+        part.clone_into(&mut self.broken);
         State::Open
     }
 
@@ -315,6 +343,26 @@ mod tests {
             "2:=>",
         ];
         assert_eq!(met, expected);
+        assert_eq!(state, State::Ended);
+    }
+
+    #[test]
+    fn a_client_breaks_long_lines_within_words_and_strings() {
+        let long = "x".repeat(BREAKS_FROM);
+        let text = format!("[{{\"{long}\": 12\n34, \"a\n b\": \"{long}\n{long}");
+        let mut broken = text.clone();
+        broken.push_str("\"}]");
+        let (met, state) = walk(&broken);
+        assert_eq!(
+            state,
+            State::Broken,
+            "the second line is too short to be a broken one"
+        );
+        assert!(met.contains(&format!("2:0.{long}=1234")), "{met:?}");
+        let text = format!("[{{\"b\": \"{long}\n{long}\", \"c\": 7}}]");
+        let (met, state) = walk(&text);
+        assert!(met.contains(&format!("2:0.b='{long}{long}'")), "{met:?}");
+        assert!(met.contains(&"2:0.c=7".to_owned()), "{met:?}");
         assert_eq!(state, State::Ended);
     }
 

@@ -22,6 +22,7 @@ mod session;
 mod stamp;
 mod subject;
 mod table;
+mod upright;
 
 mod benchmark;
 mod errorlog;

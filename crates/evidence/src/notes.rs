@@ -20,6 +20,8 @@ pub(crate) struct Notes<'g> {
     pub(crate) database: Option<Arc<str>>,
     /// What stood above reports of sysstat.
     pub(crate) reports: crate::linux::Reports,
+    /// Whose the first line is that names its host.
+    host: Option<Box<str>>,
     /// What the input is.
     pub(crate) found: Found,
 }
@@ -76,7 +78,32 @@ impl<'g> Notes<'g> {
             event: None,
             database: None,
             reports: crate::linux::Reports::default(),
+            host: None,
             found: Found::default(),
+        }
+    }
+
+    /// A line of figures names its host. Figures of several hosts are put together where they are of the same name, which is told.
+    pub(crate) fn of_host(&mut self, host: &str, line: &Line<'_>) {
+        if host.is_empty() || host == "-" {
+            return;
+        }
+        match &self.host {
+            Some(first) if first.eq_ignore_ascii_case(host) => {}
+            Some(_) => self.remark(OTHER_HOST, line),
+            None => self.host = Some(host.into()),
+        }
+    }
+
+    /// The server that a line is of: one without a name, unless it is another than the first that was named.
+    pub(crate) fn server(&mut self, line: &Line<'_>) -> Subject {
+        let host = crate::prefix::host(line.text);
+        self.of_host(host, line);
+        match &self.host {
+            Some(first) if !host.is_empty() && !first.eq_ignore_ascii_case(host) => {
+                Subject::server(host)
+            }
+            _ => Subject::whole_server(),
         }
     }
 
@@ -203,4 +230,5 @@ fn sound(value: f64) -> Option<Figure> {
 
 pub(crate) const UNREAD: &str = "not understood";
 const TOO_MANY: &str = "with figures of more volumes, files and disks than are kept";
+const OTHER_HOST: &str = "of another host than the first";
 pub(crate) const CLOCK_BACK: &str = "at which the clock goes back";

@@ -58,6 +58,11 @@ impl Prefix {
         !self.parts.last().is_some_and(Part::is_loose)
     }
 
+    /// Whether a host stands in it.
+    pub(crate) fn has_host(&self) -> bool {
+        self.parts.contains(&Part::Unit)
+    }
+
     /// The line without it, and the time in it.
     pub(crate) fn off<'t>(&mut self, text: &'t str) -> Option<(&'t str, Option<Moment>)> {
         let (mut rest, mut moment, mut number) = (text, None, self.number);
@@ -78,6 +83,32 @@ impl Prefix {
 pub(crate) fn behind(text: &str) -> &str {
     let sure = Prefix::of(text).filter(|(prefix, ..)| prefix.is_sure());
     sure.last().map_or(text, |(_, rest, _)| rest)
+}
+
+/// The host that stands last before a line, behind a time: that of whoever wrote it; nothing where there is none.
+pub(crate) fn host(text: &str) -> &str {
+    // What collectors put there, and an output's own beginning.
+    const PARTS: usize = MAX_PARTS + 3;
+    let (mut rest, mut before, mut host) = (text, None, "");
+    for _ in 0..PARTS {
+        let Some(part) = Part::of(rest, before.as_ref()) else {
+            break;
+        };
+        if part == Part::Unit {
+            let (name, behind) = rest.split_once(' ').unwrap_or_default();
+            let tag = behind.split(':').next().unwrap_or_default();
+            // `CET LOG:` is a zone and a severity.
+            if !tag.bytes().all(|byte| byte.is_ascii_uppercase()) {
+                host = name;
+            }
+        }
+        match part.off(rest, &mut 0, &mut None) {
+            Some(behind) => rest = behind,
+            None => break,
+        }
+        before = Some(part);
+    }
+    host
 }
 
 impl Part {

@@ -1,12 +1,14 @@
 use crate::benchmark::{diskspd, diskspd_xml, fio, sqlio};
-use crate::errorlog::{backup, event, misaligned, stall};
+use crate::errorlog::{backup, event, event_xml, misaligned, stall};
 use crate::etcd::{histogram, slow};
 use crate::format::Format;
-use crate::linux::{diskstats, iostat, iostat_json, sadf, sadf_json, sadf_lines, sar, vmstat};
+use crate::linux::{
+    diskstats, iostat, iostat_csv, iostat_json, sadf, sadf_json, sadf_lines, sar, vmstat,
+};
 use crate::mysql::{self, innodb};
 use crate::pdh::{esxtop, export, get_counter, perfmon};
 use crate::postgres::{checkpoint, statistics};
-use crate::sqlserver::{file_stats, files};
+use crate::sqlserver::{blitz, file_stats, files};
 
 /// Everything whose output is read. Where two recognise the same text, the first has it.
 pub static FORMATS: &[&Format] = &[
@@ -15,11 +17,13 @@ pub static FORMATS: &[&Format] = &[
     &backup::FORMAT,
     &backup::NAMES,
     &event::FORMAT,
+    &event_xml::FORMAT,
     &perfmon::FORMAT,
     &esxtop::FORMAT,
     &esxtop::SCREEN,
     &get_counter::FORMAT,
     &export::FORMAT,
+    &blitz::FORMAT,
     &file_stats::FORMAT,
     &file_stats::NAMELESS,
     &files::FORMAT,
@@ -38,6 +42,7 @@ pub static FORMATS: &[&Format] = &[
     &fio::json::FORMAT,
     &fio::terse::FORMAT,
     &iostat::FORMAT,
+    &iostat_csv::FORMAT,
     &iostat_json::FORMAT,
     &sar::FORMAT,
     &sadf::FORMAT,

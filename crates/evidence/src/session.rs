@@ -9,6 +9,7 @@ use crate::notes::{Found, Notes};
 use crate::prefix::{Behind, Prefix};
 use crate::stamp;
 use crate::table::{Head, is_ruler};
+use crate::upright::{Objects, Upright, begins_upright, is_mark};
 
 /// What is looked for.
 type Formats = &'static [&'static Format];
@@ -47,25 +48,18 @@ struct Table {
     is_apart: bool,
 }
 
-/// Fields one a line, until the row ends.
-#[derive(Default)]
-struct Upright {
-    keys: Vec<String>,
-    values: Vec<(u64, String)>,
-}
-
 struct Json {
     walker: Walker,
     documents: Vec<(&'static Format, Box<dyn Document>)>,
+    /// Objects that may be rows of a table; none when nothing in a document of one line names one.
+    objects: Option<Objects>,
+    has_rows: bool,
 }
 
 /// A message goes over so many lines at most.
 const MAX_PENDING: usize = 6;
 /// And has so many bytes.
 const LONGEST_MESSAGE: usize = 1 << 16;
-/// Fields of one row, and characters of one.
-const MAX_FIELDS: usize = 512;
-const LONGEST_FIELD: usize = 4096;
 
 impl<'g> Session<'g> {
     pub(crate) fn new(formats: Formats, name: &str, gathered: &'g mut Gathered) -> Session<'g> {
@@ -146,6 +140,9 @@ impl<'g> Session<'g> {
             return *line;
         };
         self.notes.collected = moment;
+        if prefix.has_host() {
+            self.notes.of_host(crate::prefix::host(line.text), line);
+        }
         Line { text, ..*line }
     }
 
@@ -176,7 +173,7 @@ impl<'g> Session<'g> {
             self.notes.collected = moment;
             let inner = Line { text, ..*line };
             let is_upright = is_mark(text.trim()) || begins_upright(text, hits);
-            if is_upright && (self.upright_line(&inner, hits) || !self.upright.keys.is_empty())
+            if is_upright && (self.upright_line(&inner, hits) || !self.upright.is_empty())
                 || self.begin(&inner, hits)
             {
                 self.prefix = Some(prefix);
@@ -376,11 +373,10 @@ impl<'g> Session<'g> {
         let text = line.trimmed();
         if is_mark(text) {
             self.end_upright();
-            self.upright.keys.push(String::new());
-            self.upright.values.push((line.number, String::new()));
+            self.upright.push(line.number, "", "");
             return true;
         }
-        if self.upright.keys.is_empty() && !begins_upright(text, hits) {
+        if self.upright.is_empty() && !begins_upright(text, hits) {
             return false;
         }
         let pair = text.split_once(" | ");
@@ -389,12 +385,9 @@ impl<'g> Session<'g> {
         let pair = pair.or_else(|| text.split_once(':'));
         let is_key = |key: &str| key.trim().len() <= 64 && !key.trim().is_empty();
         match pair.filter(|(key, _)| is_key(key)) {
-            Some((key, value)) if self.upright.keys.len() < MAX_FIELDS => {
-                self.upright.keys.push(key.trim().to_owned());
-                let value: String = value.trim().chars().take(LONGEST_FIELD).collect();
-                self.upright.values.push((line.number, value));
+            Some((key, value)) if self.upright.push(line.number, key, value) => {
                 // Longer texts of other outputs have colons too.
-                self.upright.keys.len() > 1
+                self.upright.len() > 1
             }
             _ => {
                 self.end_upright();
@@ -404,21 +397,7 @@ impl<'g> Session<'g> {
     }
 
     fn end_upright(&mut self) {
-        let upright = std::mem::take(&mut self.upright);
-        if upright.keys.len() < 2 {
-            return;
-        }
-        let head = Head::upright(&upright.keys);
-        for format in self.formats {
-            if let Shape::Table { is, read, .. } = &format.shape
-                && is(&head)
-                && let Some(row) = head.upright_row(&upright.values)
-            {
-                self.notes.found(format.name);
-                read(&row, &mut self.notes);
-                return;
-            }
-        }
+        std::mem::take(&mut self.upright).read(self.formats, &mut self.notes);
     }
 
     /// Whether something begins here.
@@ -428,7 +407,7 @@ impl<'g> Session<'g> {
             return false;
         }
         if text.starts_with(['{', '[']) {
-            self.begin_json(line);
+            self.begin_json(line, hits);
             if self.json.is_some() {
                 return true;
             }
@@ -451,7 +430,7 @@ impl<'g> Session<'g> {
         self.names.is_some()
     }
 
-    fn begin_json(&mut self, line: &Line<'_>) {
+    fn begin_json(&mut self, line: &Line<'_>, hits: Hits) {
         let mut documents: Vec<(&'static Format, Box<dyn Document>)> = Vec::new();
         for format in self.formats {
             if let Shape::Json { begins } = &format.shape {
@@ -461,6 +440,8 @@ impl<'g> Session<'g> {
         self.json = Some(Json {
             walker: Walker::default(),
             documents,
+            objects: is_open(line, hits).then(Objects::default),
+            has_rows: false,
         });
         self.json_line(line);
     }
@@ -471,7 +452,11 @@ impl<'g> Session<'g> {
             return false;
         };
         let mut messages: Vec<String> = Vec::new();
+        if (json.documents.iter()).any(|(_, document)| document.is_mine()) {
+            json.objects = None;
+        }
         let (documents, notes) = (&mut json.documents, &mut self.notes);
+        let (objects, has_rows, formats) = (&mut json.objects, &mut json.has_rows, self.formats);
         let state = json.walker.line(line, |event| {
             if let Met::Text(text) = event.met
                 && !messages_in(text).is_empty()
@@ -480,6 +465,9 @@ impl<'g> Session<'g> {
             }
             for (_, document) in documents.iter_mut() {
                 document.event(event, notes);
+            }
+            if let Some(row) = objects.as_mut().and_then(|objects| objects.event(event)) {
+                *has_rows |= row.read(formats, notes);
             }
         });
         for text in messages {
@@ -504,21 +492,32 @@ impl<'g> Session<'g> {
         let Some(mut json) = self.json.take() else {
             return false;
         };
-        let mut mine = false;
+        let (mut mine, mut by_a_document) = (json.has_rows, false);
+        if let Some(number) = json.objects.and_then(|objects| objects.cut(self.formats)) {
+            mine = true;
+            self.notes.unread(&Line { number, text: "" });
+        } else if let Some(line) = broken.filter(|_| mine) {
+            self.notes.unread(line);
+        }
         for (format, document) in &mut json.documents {
             if document.is_mine() {
                 if broken.is_none() {
                     document.end(&mut self.notes);
                 }
                 self.notes.found(format.name);
-                mine = true;
+                (mine, by_a_document) = (true, true);
             }
         }
-        if mine && let Some(line) = broken {
+        if by_a_document && let Some(line) = broken {
             self.notes.unread(line);
         }
         mine
     }
+}
+
+/// Whether a document may have rows of a table: it goes on, or has a name of one.
+fn is_open(line: &Line<'_>, hits: Hits) -> bool {
+    !line.text.ends_with('}') || !marks().tables(hits).is_empty()
 }
 
 /// Those of which a message is begun in a text.
@@ -545,29 +544,4 @@ fn names_of(formats: Formats, text: &str, hits: Hits) -> Option<(&'static Format
         }
     }
     None
-}
-
-/// What stands above a row of one field a line.
-fn is_mark(text: &str) -> bool {
-    text.starts_with("***") && text.ends_with("***")
-        || text.starts_with("-[ ") && text.contains(']')
-}
-
-/// The first field of a list, by one of the names that tell tables: `physical_name : E:\\data.mdf`.
-fn begins_upright(text: &str, hits: Hits) -> bool {
-    let tables = marks().tables(hits);
-    if tables.is_empty() {
-        return false;
-    }
-    let Some((key, _)) = text.split_once(" : ") else {
-        return false;
-    };
-    let key = key.trim().as_bytes();
-    let mut formats = tables.formats();
-    formats.any(|format| match &format.shape {
-        Shape::Table { marks, .. } => marks
-            .iter()
-            .any(|mark| key.eq_ignore_ascii_case(mark.as_bytes())),
-        _ => false,
-    })
 }

@@ -50,6 +50,8 @@ pub(crate) struct Row<'r> {
     lines: &'r [(u64, String)],
 }
 
+/// What stands between cells: people draw tables of the other ones, too.
+const BARS: [char; 4] = ['|', '│', '┃', '║'];
 /// Longer than any row of a view.
 const LONGEST_ROW: usize = 1 << 16;
 /// More columns than any view has.
@@ -96,8 +98,8 @@ impl Head {
         }
         let style = match text {
             text if text.contains('\t') => Style::Separated(b'\t'),
-            text if text.contains('|') => Style::Bars {
-                bordered: text.trim_start().starts_with('|'),
+            text if text.contains(BARS) => Style::Bars {
+                bordered: text.trim_start().starts_with(BARS),
             },
             text if text.contains(',') => Style::Separated(b','),
             text if text.contains(';') => Style::Separated(b';'),
@@ -159,7 +161,7 @@ impl Head {
 
     /// False for a line that is no row, not even a part of one.
     pub(crate) fn may_be_row(&self, text: &str) -> bool {
-        !matches!(self.style, Style::Bars { .. }) || text.contains('|')
+        !matches!(self.style, Style::Bars { .. }) || text.contains(BARS)
     }
 
     /// A row; `None` for a line that is none.
@@ -294,11 +296,11 @@ fn cells<'t>(text: &'t str, style: &Style) -> Vec<Cow<'t, str>> {
             // Without borders, a bar at the beginning or the end stands beside an empty cell.
             let mut inner = text.trim();
             if *bordered {
-                inner = inner.strip_prefix('|').unwrap_or(inner);
-                inner = inner.strip_suffix('|').unwrap_or(inner);
+                inner = inner.strip_prefix(BARS).unwrap_or(inner);
+                inner = inner.strip_suffix(BARS).unwrap_or(inner);
             }
             inner
-                .split('|')
+                .split(BARS)
                 .map(|cell| Cow::Borrowed(cell.trim()))
                 .collect()
         }
@@ -367,14 +369,23 @@ fn letters(name: &str) -> impl Iterator<Item = char> {
     })
 }
 
+/// What stands between the bars at both ends of a line, with one kind of bar between cells.
+pub(crate) fn in_bars(text: &str) -> Option<String> {
+    let inner = text.trim().strip_prefix(BARS)?;
+    let inner = inner.strip_suffix(BARS).unwrap_or(inner);
+    Some(inner.replace(BARS, "|").trim().to_owned())
+}
+
 /// A line of nothing but what rulers and borders are made of.
 pub(crate) fn is_ruler(text: &str) -> bool {
     let text = text.trim();
     text.len() >= 3
-        && text.contains("--")
+        && ["--", "──", "━━", "══"]
+            .iter()
+            .any(|line| text.contains(line))
         && text
             .chars()
-            .all(|c| matches!(c, '-' | ' ' | '+' | '|' | ':' | '\t' | ','))
+            .all(|c| matches!(c, '-' | ' ' | '+' | '|' | ':' | '\t' | ',' | '─'..='╿'))
 }
 
 #[cfg(test)]

@@ -419,3 +419,54 @@ fn a_broken_archive_is_said_and_what_was_read_before_is_kept() {
         "{error}"
     );
 }
+
+#[test]
+fn lines_of_other_hosts_are_counted_and_located() {
+    let iostat = |host: &str, await_: &str| {
+        format!(
+            "2024-07-02T09:00:15Z {host} iostat[7]: Device r/s w/s await %util\n\
+             2024-07-02T09:00:15Z {host} iostat[7]: sda 1.00 2.00 {await_} 50.00\n"
+        )
+    };
+    let stall = |host: &str| {
+        format!(
+            "2024-07-02T09:00:15Z {host} sqlservr[7]: 2024-07-02 09:00:14.11 spid9s SQL Server has encountered 2 occurrence(s) of I/O \
+             requests taking longer than 15 seconds to complete on file [/d/a.mdf] in database [a] (7).\n"
+        )
+    };
+    for (text, expected) in [
+        (iostat("db1", "3.00") + &iostat("db2", "9.00"), Some((2, 3))),
+        (iostat("db1", "3.00") + &iostat("DB1", "9.00"), None),
+        (stall("db1") + &stall("db1") + &stall("db2"), Some((1, 3))),
+        // A zone and a severity are no host.
+        (
+            "2024-03-31 01:59:59 CET LOG:  checkpoint complete: wrote 1 buffers (0.1%); 0 WAL file(s) added, 0 removed, 0 recycled; \
+             write=1.0 s, sync=0.1 s, total=1.2 s\n"
+                .to_owned()
+                + "2024-03-31 03:59:59 CEST LOG:  checkpoint complete: wrote 1 buffers (0.1%); 0 WAL file(s) added, 0 removed, 0 recycled; \
+             write=1.0 s, sync=0.1 s, total=1.2 s\n",
+            None,
+        ),
+        (
+            "ServerName,PhysicalName,num_of_reads,io_stall_read_ms\nA,E:\\a.mdf,10,20\nB,E:\\a.mdf,10,30\nB,E:\\b.mdf,1,3\n".to_owned(),
+            Some((2, 3)),
+        ),
+        (
+            "db1;600;2024-07-02 09:10:01 UTC;sda;60.50;384.00;1164.00;0.00;25.59;0.44;7.25;21.30\n\
+             db2;600;2024-07-02 09:10:01 UTC;sda;60.50;384.00;1164.00;0.00;25.59;0.44;7.25;21.30\n"
+                .to_owned(),
+            Some((1, 2)),
+        ),
+    ] {
+        let (_, gathered) = read(Path::new("text"), text.as_bytes());
+        let counted = gathered
+            .counted
+            .iter()
+            .find(|counted| counted.what == "of another host than the first");
+        let found = counted.map(|counted| match &counted.first {
+            Source::Captured { line, .. } => (counted.count, *line),
+            _ => panic!("a line"),
+        });
+        assert_eq!(found, expected, "{text}");
+    }
+}

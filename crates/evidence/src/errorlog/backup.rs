@@ -39,6 +39,8 @@ pub(crate) static NAMES: Format = Format {
             "pages traitées pour la base",
             "Seiten wurden für die",
             "páginas para la base",
+            "páginas para o banco de dados",
+            "pagine per il database",
             "страниц для базы данных",
             "の処理を行いました",
             "を処理しました",
@@ -50,7 +52,7 @@ pub(crate) static NAMES: Format = Format {
     },
 };
 
-fn name(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
+pub(super) fn name(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
     let text = line.text;
     let found = match text.split_once("Database: ") {
         Some((_, rest)) => rest.split(", creation").next(),
@@ -82,7 +84,7 @@ fn name(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
     }
 }
 
-fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
+pub(super) fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
     let text = message(line.text);
     let restore = text.contains("RESTORE ");
     if !restore && !text.contains("BACKUP ") {

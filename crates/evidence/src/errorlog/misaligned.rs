@@ -20,7 +20,7 @@ pub(crate) static FORMAT: Format = Format {
     },
 };
 
-fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
+pub(super) fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
     let text = line.text;
     let Some((before, after)) = text.split_once("misaligned log IO") else {
         return Reading::Other;

@@ -2,6 +2,7 @@
 
 pub(crate) mod backup;
 pub(crate) mod event;
+pub(crate) mod event_xml;
 pub(crate) mod misaligned;
 pub(crate) mod stall;
 
@@ -29,6 +30,7 @@ fn message(text: &str) -> &str {
 
 /// When a message was written: what its line says, or the event that it is in.
 fn at<'t>(line: &Line<'t>, notes: &mut Notes<'_>) -> At<'t> {
+    notes.of_host(prefix::host(line.text), line);
     let own = stamp::first(prefix::behind(line.text)).or_else(|| stamp::first(line.text));
     let moment = own.or_else(|| notes.event.and_then(stamp::Event::moment));
     notes.at(*line, moment)

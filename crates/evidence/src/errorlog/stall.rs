@@ -2,6 +2,7 @@
 
 use straddle_stack::activity::{Quantity, Span};
 
+use super::event_xml::EVENT;
 use super::{at, message, role_of};
 use crate::format::{Format, Reading, Shape};
 use crate::line::Line;
@@ -34,8 +35,12 @@ pub(crate) static FORMAT: Format = Format {
     },
 };
 
-fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
+pub(super) fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
     const ENGLISH: &str = "taking longer than";
+    // Whose time stands in an element of its own.
+    if line.text.contains(EVENT) {
+        return Reading::Other;
+    }
     let text = prefix::behind(line.text);
     if !text.contains(ENGLISH) && text.contains("SQL Server has encountered") {
         // Cut where a console or a mail broke it; other things are encountered too.

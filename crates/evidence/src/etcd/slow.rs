@@ -7,7 +7,6 @@ use crate::line::Line;
 use crate::notes::Notes;
 use crate::number;
 use crate::stamp;
-use crate::subject::Subject;
 
 pub(crate) static FORMAT: Format = Format {
     name: "etcd-slow-syncs",
@@ -52,7 +51,8 @@ fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
         Some(seconds) => {
             let at = notes.at(*line, stamp::last(&text[..start]));
             let meaning = (Quantity::FlushLatency, Statistic::Max, Span::Event);
-            notes.add_as(at, &Subject::whole_server(), meaning, seconds);
+            let server = notes.server(line);
+            notes.add_as(at, &server, meaning, seconds);
             Reading::Done
         }
         None if rest.starts_with(|c: char| c.is_ascii_digit()) => {

@@ -20,6 +20,16 @@ pub(super) fn known(name: &str) -> Option<Option<Meaning>> {
     OTHERS.contains(&name).then_some(None)
 }
 
+/// The name of a column as sysstat writes it.
+pub(super) fn in_any_case(name: &str) -> Option<&'static str> {
+    let name = match name {
+        "util" | "util%" => "%util",
+        name => name,
+    };
+    let mut names = NAMES.iter().map(|(known, _, _)| *known);
+    names.find(|known| known.eq_ignore_ascii_case(name))
+}
+
 /// As [`known`], for keys of JSON: before sysstat 12 they have no `/s`, and never a sign.
 pub(super) fn known_key(key: &str) -> Option<Meaning> {
     match key {

@@ -141,6 +141,8 @@ struct Pending {
     number: u64,
     name: String,
     figures: String,
+    /// When a collector got its line.
+    collected: Option<Moment>,
 }
 
 /// When the counters that are read were taken.
@@ -212,6 +214,7 @@ impl Counters {
                 number: line.number,
                 name: name.to_owned(),
                 figures: text.to_owned(),
+                collected: notes.collected,
             });
         } else {
             notes.unread(line);
@@ -219,8 +222,16 @@ impl Counters {
         true
     }
 
-    /// Whether a line is the rest of the row above.
+    /// Whether a line is the rest of the row above, which has its own time.
     fn goes_on(&mut self, line: &Line<'_>, notes: &mut Notes<'_>) -> bool {
+        let collected = self.pending.as_ref().and_then(|row| row.collected);
+        let now = std::mem::replace(&mut notes.collected, collected);
+        let goes_on = self.goes_on_then(line, notes);
+        notes.collected = now;
+        goes_on
+    }
+
+    fn goes_on_then(&mut self, line: &Line<'_>, notes: &mut Notes<'_>) -> bool {
         let Some(mut pending) = self.pending.take() else {
             return false;
         };
@@ -348,6 +359,7 @@ impl Body for Counters {
 
     fn end(&mut self, notes: &mut Notes<'_>) {
         if let Some(pending) = self.pending.take() {
+            notes.collected = pending.collected;
             self.give_up(&pending, notes);
         }
     }

@@ -5,6 +5,7 @@ mod columns;
 mod devices;
 pub(crate) mod diskstats;
 pub(crate) mod iostat;
+pub(crate) mod iostat_csv;
 pub(crate) mod iostat_json;
 mod reports;
 mod rows;

@@ -3,7 +3,7 @@
 use straddle_stack::activity::{Moment, Span};
 
 use super::clock::Day;
-use super::rows::{Columns, Rows};
+use super::rows::{Columns, Rows, figure};
 use crate::format::{Body, Format, Shape, Taken};
 use crate::line::Line;
 use crate::notes::Notes;
@@ -13,18 +13,60 @@ pub(crate) static FORMAT: Format = Format {
     name: "sadf",
     commands: &["sadf -d … -- -d"],
     says: "what `sar -d` says, with semicolons",
-    shape: Shape::Lines {
-        marks: &["hostname;interval;timestamp;"],
-        begins,
-    },
+    // Rows alone are told by their cells.
+    shape: Shape::Lines { marks: &[], begins },
 };
 
-fn begins(line: &Line<'_>, _: &mut Notes<'_>) -> Option<Box<dyn Body>> {
-    let columns = head(line.text)?;
-    Some(Box::new(Report {
-        rows: Rows::new(columns, Span::Interval),
+fn begins(line: &Line<'_>, notes: &mut Notes<'_>) -> Option<Box<dyn Body>> {
+    memchr::memchr(b';', line.text.as_bytes())?;
+    let columns = head(line.text);
+    let is_named = columns.is_some();
+    let mut report = Report {
+        rows: Rows::new(columns.or_else(|| nameless(line.text))?, Span::Interval),
         text: String::new(),
-    }))
+    };
+    if !is_named {
+        report.line(line, notes);
+    }
+    Some(Box::new(report))
+}
+
+/// The columns of a row whose names are missing, by what its figures come to: the size of a request, times the requests, is what was
+/// transferred. Where the size comes first, what was transferred may be in sectors or in kB, and is left out.
+fn nameless(text: &str) -> Option<Columns> {
+    const NEW: &str = "DEV tps rkB/s wkB/s dkB/s areq-sz aqu-sz await %util";
+    const OLD: &str = "DEV tps read written size aqu-sz await svctm %util";
+    const MAX_HOST: usize = 256;
+    let text = text.trim_ascii_end();
+    if !text.ends_with(|c: char| c.is_ascii_digit()) || text.len() > LONGEST {
+        return None;
+    }
+    let mut cells = text.split(';');
+    let host = cells.next()?;
+    let interval: Option<u32> = cells.next()?.trim_start_matches('-').parse().ok();
+    let is_row = host.len() <= MAX_HOST && !host.contains([' ', '\t']);
+    (is_row && interval.is_some() && moment(cells.next()?).is_some()).then_some(())?;
+    let device = cells.next()?;
+    let has_letter = device.bytes().any(|byte| byte.is_ascii_alphabetic());
+    let figures: Vec<f64> = cells
+        .map(|cell| figure(cell).map(|figure| figure.value))
+        .collect::<Option<_>>()?;
+    let [tps, read, written, fourth, fifth, ..] = *figures.as_slice() else {
+        return None;
+    };
+    if !has_letter || device == "all" || figures.len() != 8 {
+        return None;
+    }
+    // Each is rounded to two decimals.
+    let is = |size: f64, sum: f64| (size * tps - sum).abs() <= 0.02 * (1.0 + size + tps);
+    let columns = match tps > 0.0 {
+        true if is(fifth, read + written + fourth) => NEW,
+        true if is(fourth, read + written) => OLD,
+        // A disk that did nothing has the same row in both.
+        false if figures.iter().all(|figure| *figure == 0.0) => NEW,
+        _ => return None,
+    };
+    Columns::of(columns, &["DEV"])
 }
 
 /// A row over more characters is none.
@@ -53,7 +95,7 @@ impl Body for Report {
             return Taken::Ended;
         }
         let mut cells = text.splitn(4, ';');
-        let (Some(_), Some(_), Some(time), Some(rest)) =
+        let (Some(host), Some(_), Some(time), Some(rest)) =
             (cells.next(), cells.next(), cells.next(), cells.next())
         else {
             // The end of a row, or something else.
@@ -74,6 +116,7 @@ impl Body for Report {
         if rest.starts_with("LINUX-RESTART") || rest.starts_with("COM ") {
             return Taken::Yes;
         }
+        notes.of_host(host, line);
         self.text.clear();
         self.text.extend(rest.chars().map(|c| match c {
             ';' => ' ',
@@ -101,4 +144,41 @@ pub(super) fn moment(text: &str) -> Option<Moment> {
     let time = time.split(' ').next()?.replace('-', ":");
     let (time, half, _) = super::clock::time(&time)?;
     Day::of(day)?.moment(time, half, 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_without_names_are_those_whose_figures_fit() {
+        let columns = |figures: &str| nameless(&format!("db1;600;1719907801;sda;{figures}"));
+        let new = Columns::of(
+            "DEV tps rkB/s wkB/s dkB/s areq-sz aqu-sz await %util",
+            &["DEV"],
+        );
+        let old = Columns::of(
+            "DEV tps read written size aqu-sz await svctm %util",
+            &["DEV"],
+        );
+        assert_eq!(
+            columns("60.50;384.00;1164.00;0.00;25.59;0.44;7.25;21.30"),
+            new
+        );
+        assert_eq!(columns("0.00;0.00;0.00;0.00;0.00;0.00;0.00;0.00"), new);
+        assert_eq!(
+            columns("60.50;768.00;2328.00;51.17;0.44;7.25;3.52;21.30"),
+            old
+        );
+        for other in [
+            "60.50;384.00;1164.00;0.00;99.00;0.44;7.25;21.30",
+            "60.50;384.00;1164.00;0.00;25.59;0.44;7.25",
+            "60.50;384.00;1164.00;x;25.59;0.44;7.25;21.30",
+            "",
+        ] {
+            assert_eq!(columns(other), None, "{other}");
+        }
+        assert_eq!(nameless("db1;600;noon;sda;0;0;0;0;0;0;0;0"), None);
+        assert_eq!(nameless("db1;600;1719907801;all;0;0;0;0;0;0;0;0"), None);
+    }
 }

@@ -17,6 +17,7 @@ use crate::notes::{Channel, Notes};
 use crate::number;
 use crate::stamp::{self, Order};
 use crate::subject::Subject;
+use crate::table::{in_bars, is_ruler};
 
 /// What a column says: of what, what, and by what its figures are multiplied; `utilization` is what is left of 100%.
 pub(crate) struct Meaning {
@@ -84,13 +85,17 @@ struct Log {
 /// The reader of the rows, when this line names their columns.
 fn begins(line: &Line<'_>, means: fn(&Path<'_>) -> Option<Meaning>) -> Option<Box<dyn Body>> {
     let text = line.text.trim_start_matches('\u{feff}').trim_start();
+    let barred = in_bars(text);
+    let text = barred.as_deref().unwrap_or(text);
     let is_head = text
         .get(..5)
         .is_some_and(|head| head.trim_start_matches('"').starts_with("(PDH"));
-    if !is_head {
+    // In a table that somebody made of it, the first column can have any name.
+    if !is_head && barred.is_none() {
         return None;
     }
-    let separator = [b'\t', b';', b','].into_iter().find(|separator| {
+    let separators: &[u8] = if barred.is_some() { b"|" } else { b"\t;," };
+    let separator = separators.iter().copied().find(|separator| {
         let cells = fields::separated(text, *separator);
         cells.len() > 1 && cells[1].trim().starts_with("\\\\")
     })?;
@@ -162,7 +167,18 @@ impl Log {
 
 impl Body for Log {
     fn line(&mut self, line: &Line<'_>, notes: &mut Notes<'_>) -> Taken {
-        let text = line.text;
+        let barred;
+        let text = match self.separator {
+            b'|' if is_ruler(line.text) => return Taken::Yes,
+            b'|' => match in_bars(line.text) {
+                Some(text) => {
+                    barred = text;
+                    barred.as_str()
+                }
+                None => return Taken::Ended,
+            },
+            _ => line.text,
+        };
         let first = text.trim_start_matches(['"', ' ']).as_bytes().first();
         match first {
             None => return Taken::Yes,
@@ -182,7 +198,7 @@ impl Body for Log {
                 Some((value, next)) => (Some(value), next),
                 None => {
                     let (cell, next) = fields::one(more, self.separator);
-                    (self.number(&cell), next)
+                    (self.number(cell.trim()), next)
                 }
             };
             rest = next;

@@ -12,7 +12,7 @@ pub(crate) static FORMAT: Format = Format {
     commands: &["relog -f CSV", "relog -f TSV", "typeperf", "Export-Counter"],
     says: "latency, rates, sizes, queue length and utilization of disks and volumes over time",
     shape: Shape::Lines {
-        marks: &["(pdh"],
+        marks: &["(pdh", "disk("],
         begins: |line, _| super::begins(line, meaning),
     },
 };

@@ -8,7 +8,6 @@ use crate::line::Line;
 use crate::notes::Notes;
 use crate::number;
 use crate::stamp;
-use crate::subject::Subject;
 
 pub(crate) static FORMAT: Format = Format {
     name: "postgresql-checkpoints",
@@ -43,7 +42,11 @@ const MARKS: &[&str] = &[
     "restartpoint 작업완료:",
     "checkpoint klar:",
     "restartpoint klar:",
+    BY_SHAPE,
 ];
+
+/// Translations that are not known are known by their figures: behind the share of all buffers stand three times.
+const BY_SHAPE: &str = "%);";
 
 /// What stands between the mark and the number of buffers.
 const WORDS: &[&str] = &[
@@ -70,9 +73,16 @@ enum Found {
 
 fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
     let text = line.text;
-    let place = |mark: &&str| Some((text.find(*mark)?, mark.len()));
-    let Some((start, len)) = MARKS.iter().find_map(place) else {
+    let place = |mark: &'static str| Some((text.find(mark)?, mark));
+    let Some((start, mark)) = MARKS.iter().copied().find_map(place) else {
         return Reading::Other;
+    };
+    let (start, len) = match mark {
+        BY_SHAPE => match shaped(text, start) {
+            Some(start) => (start, 0),
+            None => return Reading::Other,
+        },
+        mark => (start, mark.len()),
     };
     let message = &text[start + len..];
     // In a CSV or JSON log, the message ends at a quote.
@@ -80,7 +90,10 @@ fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
         Some((message, _)) => (message, true),
         None => (message, false),
     };
-    let (buffers, times, syncs) = match figures(message) {
+    let found = figures(message, mark != BY_SHAPE);
+    let (buffers, times, syncs) = match found {
+        // Cut, or no checkpoint at all.
+        Found::Whole(_, _, None) | Found::Partly if mark == BY_SHAPE => return Reading::Other,
         Found::Whole(buffers, times, syncs) => (buffers, times, syncs),
         Found::Partly if closed => {
             notes.unread(line);
@@ -90,7 +103,7 @@ fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
         Found::Nothing => return Reading::Other,
     };
     let at = notes.at(*line, stamp::last(&text[..start]));
-    let server = Subject::whole_server();
+    let server = notes.server(line);
     let [write, sync, total] = times;
     let mut add = |quantity, value| notes.add(at, &server, quantity, Span::Event, value);
     add(Quantity::CheckpointBuffers, buffers);
@@ -105,13 +118,13 @@ fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
 }
 
 /// Semicolons separate what was written, log files, times, syncs and, in later versions, distance and position.
-fn figures(message: &str) -> Found {
-    let message = message.trim_start_matches([' ', ':', '\u{a0}', '\u{202f}']);
+fn figures(message: &str, has_known_words: bool) -> Found {
+    let message = message.trim_start_matches([' ', ':', '：', '\u{a0}', '\u{202f}']);
     let parts: Vec<&str> = message.split(';').collect();
     let first = parts.first().copied().unwrap_or_default();
     let digit = first.find(|c: char| c.is_ascii_digit());
     let words = first[..digit.unwrap_or(first.len())].trim_end_matches([' ', ':']);
-    if !WORDS.contains(&words.trim()) {
+    if has_known_words && !WORDS.contains(&words.trim()) {
         return Found::Nothing;
     }
     let Some(digit) = digit else {
@@ -143,6 +156,20 @@ fn figures(message: &str) -> Found {
     }
 }
 
+/// Where the message begins whose share of all buffers, `(25.7%);`, ends at `end`: behind a colon, with its number and a few words.
+fn shaped(text: &str, end: usize) -> Option<usize> {
+    const WITHIN: usize = 160;
+    let least = end.saturating_sub(WITHIN);
+    let least = (least..=end).find(|at| text.is_char_boundary(*at))?;
+    let before =
+        text[least..end].trim_end_matches(|c: char| c.is_ascii_digit() || ".,".contains(c));
+    let before = before.strip_suffix('(')?;
+    let colon = before.rfind([':', '：'])?;
+    let has_number = before[colon..].contains(|c: char| c.is_ascii_digit());
+    let is_log_file = text[end..].split(';').nth(1)?.contains("WAL");
+    (has_number && is_log_file).then_some(least + colon)
+}
+
 /// The values with seconds behind them, when there are so many.
 fn times<const N: usize>(part: &str) -> Option<[f64; N]> {
     let mut found = Vec::new();
@@ -167,23 +194,26 @@ mod tests {
         let korean = " 32253개(24.6%) 버퍼 씀; 1개 WAL 파일 추가됨, 2개 지웠음, 22개 재활용; 쓰기시간: 34.310 s, 동기화시간: 17.252 s, 전체시간: 51.770 s; 동기화 파일 개수: 280, 최장시간: 7.455 s, 평균시간: 0.061 s; 실제작업량: 226318 kB";
         let ukrainian = " записано 5 буферів (0.1%); 1 WAL файлів додано, 2 видалено, 3 перероблених; запис=1.000 сек, синхронізація=2.000 сек, усього=3.000 сек";
         assert_eq!(
-            figures(german),
+            figures(german, true),
             Found::Whole(24_167.0, [161.956, 29.469, 191.828], Some([23.772, 0.093]))
         );
         assert_eq!(
-            figures(korean),
+            figures(korean, true),
             Found::Whole(32_253.0, [34.31, 17.252, 51.77], Some([7.455, 0.061]))
         );
-        assert_eq!(figures(ukrainian), Found::Whole(5.0, [1.0, 2.0, 3.0], None));
+        assert_eq!(
+            figures(ukrainian, true),
+            Found::Whole(5.0, [1.0, 2.0, 3.0], None)
+        );
     }
 
     #[test]
     fn a_message_is_cut_where_figures_are_missing() {
         let whole = " wrote 12 buffers (0.1%); 0 WAL file(s) added, 0 removed, 4 recycled; write=2.0 s, sync=0.1 s, total=2.2 s; sync files=5, longest=0.1 s, average=0.1 s";
-        assert!(matches!(figures(whole), Found::Whole(_, _, Some(_))));
+        assert!(matches!(figures(whole, true), Found::Whole(_, _, Some(_))));
         let old = whole.find("; sync files");
         for end in 0..whole.len() {
-            let found = figures(&whole[..end]);
+            let found = figures(&whole[..end], true);
             match Some(end) == old {
                 true => assert!(matches!(found, Found::Whole(_, _, None))),
                 // In a word, it is not known what it will be.
@@ -194,7 +224,7 @@ mod tests {
             " wrote nothing",
             " 5 things are to be said about it, and this is one of them, or another; and so on",
         ] {
-            assert_eq!(figures(text), Found::Nothing, "{text}");
+            assert_eq!(figures(text, true), Found::Nothing, "{text}");
         }
     }
 }

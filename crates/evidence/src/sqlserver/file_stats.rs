@@ -21,11 +21,15 @@ pub(crate) static FORMAT: Format = Format {
         marks: &[
             "num_of_reads",
             "numberreads",
+            "numberofreads",
             "readlatency",
             "read latency",
             "read_latency",
             "io_stall",
             "physical_name",
+            // The first and the second name in lists of dbatools.
+            "computername",
+            "physicalname",
         ],
         is,
         read,
@@ -66,7 +70,7 @@ impl Body for Nameless {
     }
 }
 
-const READS: [&str; 3] = ["num_of_reads", "numberreads", "num_reads"];
+const READS: [&str; 4] = ["num_of_reads", "numberreads", "num_reads", "numberofreads"];
 const READ_LATENCY: [&str; 6] = [
     "readlatency",
     "read_latency",
@@ -114,49 +118,71 @@ fn read(row: &Row<'_>, notes: &mut Notes<'_>) {
             "capturetime",
             "collection_time",
             "sample_time",
+            "checkdate",
             "snapshot_time",
             "date",
             "time",
         ])
         .and_then(|text| stamp::local(text, stamp::order_of(text).unwrap_or(Order::MonthFirst)));
     let at = notes.at(row.line, moment);
-    let columns: [(&[&str], Quantity, Span, f64); 12] = [
+    let columns: [(&[&str], Quantity, Span, f64); 13] = [
         (&READS, Quantity::Reads, Span::SinceStart, 1.0),
         (
-            &["num_of_writes", "numberwrites", "num_writes"],
+            &[
+                "num_of_writes",
+                "numberwrites",
+                "num_writes",
+                "numberofwrites",
+            ],
             Quantity::Writes,
             Span::SinceStart,
             1.0,
         ),
         (
-            &["num_of_bytes_read", "bytesread"],
+            &[
+                "num_of_bytes_read",
+                "bytesread",
+                "numberofbytesread",
+                "bytes_read",
+            ],
             Quantity::ReadBytes,
             Span::SinceStart,
             1.0,
         ),
         (
-            &["num_of_bytes_written", "byteswritten"],
+            &[
+                "num_of_bytes_written",
+                "byteswritten",
+                "numberofbyteswritten",
+                "bytes_written",
+            ],
             Quantity::WrittenBytes,
             Span::SinceStart,
             1.0,
         ),
         (
-            &["io_stall_read_ms", "iostallreadms"],
+            &["io_stall_read_ms", "iostallreadms", "iostallread"],
             Quantity::ReadTime,
             Span::SinceStart,
             1e-3,
         ),
         (
-            &["io_stall_write_ms", "iostallwritems"],
+            &["io_stall_write_ms", "iostallwritems", "iostallwrite"],
             Quantity::WriteTime,
             Span::SinceStart,
             1e-3,
         ),
         (
-            &["size_on_disk_bytes", "bytesondisk"],
+            &["size_on_disk_bytes", "bytesondisk", "sizeondiskbytes"],
             Quantity::FileSize,
             Span::State,
             1.0,
+        ),
+        (
+            &["sizeondiskmb"],
+            Quantity::FileSize,
+            Span::State,
+            1024.0 * 1024.0,
         ),
         (&READ_LATENCY, Quantity::ReadLatency, Span::SinceStart, 1e-3),
         (
@@ -210,13 +236,13 @@ fn read(row: &Row<'_>, notes: &mut Notes<'_>) {
             );
         }
     }
-    if let Some((value, _)) = row.number(&[
+    if let Some((value, line)) = row.number(&[
         "avgbpertransfer",
         "avg_bytes/transfer",
         "avg_bytes_per_transfer",
     ]) {
         notes.add(
-            at,
+            crate::notes::At { line, ..at },
             &subject,
             Quantity::TransferSize,
             Span::SinceStart,

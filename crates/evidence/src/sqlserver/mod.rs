@@ -1,5 +1,6 @@
 //! Views and procedures of SQL Server about its files.
 
+pub(crate) mod blitz;
 pub(crate) mod file_stats;
 pub(crate) mod files;
 
@@ -15,9 +16,12 @@ const DATABASES: [&str; 5] = ["database_name", "databasename", "dbname", "db", "
 /// The file that a row is about: its path, or the numbers of its database and of itself.
 fn file_of(row: &Row<'_>, notes: &mut Notes<'_>) -> Option<Subject> {
     let database = row.text(&DATABASES);
+    let server = row.text(&["servername", "server_name", "sqlinstance", "computername"]);
+    notes.of_host(server.unwrap_or_default(), &row.line);
     let path = row.text(&[
         "physical_name",
         "physicalname",
+        "file_physical_name",
         "filename",
         "file_name",
         "physical_file_name",
@@ -31,7 +35,7 @@ fn file_of(row: &Row<'_>, notes: &mut Notes<'_>) -> Option<Subject> {
         }
     };
     let kind = row
-        .text(&["type_desc", "usage", "file_type"])
+        .text(&["type_desc", "typedesc", "usage", "file_type"])
         .unwrap_or_default()
         .to_lowercase();
     let role = match kind.as_str() {
