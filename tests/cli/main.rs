@@ -13,6 +13,7 @@ mod commands;
 mod compat;
 mod demonstration;
 mod evidence;
+mod evidence_questions;
 mod fix_formats;
 mod fix_images;
 mod fix_in_use;

@@ -55,6 +55,15 @@ impl Gathered {
         roles
     }
 
+    /// The database that a file was said to be of.
+    #[must_use]
+    pub fn database_of(&self, path: &str) -> Option<&str> {
+        let mut files = self.subjects().iter();
+        let file = files
+            .find(|known| known.subject.kind == SubjectKind::File && *known.subject.name == *path);
+        file?.database.as_deref()
+    }
+
     /// The volume among those that were spoken of on which a path lies.
     #[must_use]
     pub fn volume_of(&self, path: &str) -> Option<&Arc<str>> {

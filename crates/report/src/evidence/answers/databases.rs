@@ -7,9 +7,18 @@ use super::ask::{Said, having};
 use crate::evidence::joined::Evidence;
 
 pub(super) fn checkpoint(evidence: &Evidence) -> Said {
-    let (_, activity, sync) = having(evidence, Quantity::CheckpointSync, Span::Event)
-        .into_iter()
-        .next()?;
+    let servers = having(evidence, Quantity::CheckpointSync, Span::Event);
+    let which = match servers.len() > 1 {
+        true => "Of the slowest of several servers, ",
+        false => "",
+    };
+    let slowest = servers.into_iter();
+    let slowest = slowest.max_by(|a, b| a.2.mean.get().total_cmp(&b.2.mean.get()));
+    let (layer, activity, sync) = slowest?;
+    let which = match which {
+        "" => String::new(),
+        which => format!("{which}{}: ", layer.name),
+    };
     let write = activity.mean(Quantity::CheckpointWrite, Span::Event)?;
     let longest = activity.mean(Quantity::CheckpointLongestSync, Span::Event);
     let longest = longest.map_or_else(String::new, |longest| {
@@ -19,7 +28,7 @@ pub(super) fn checkpoint(evidence: &Evidence) -> Said {
         )
     });
     let text = format!(
-        "Writing took {} on average and is spread on purpose; syncing took {} on average, {} at most, and is the disk{longest}.",
+        "{which}Writing took {} on average and is spread on purpose; syncing took {} on average, {} at most, and is the disk{longest}.",
         time(write.mean.get()),
         time(sync.mean.get()),
         time(sync.max.value.get())

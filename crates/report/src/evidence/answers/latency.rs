@@ -1,5 +1,7 @@
 //! How slow it is, and over which time.
 
+use std::collections::HashMap;
+
 use straddle_rules::figures::{number, time};
 use straddle_stack::LayerKind;
 use straddle_stack::activity::{Quantity, Span};
@@ -42,6 +44,7 @@ pub(super) fn slowest(evidence: &Evidence) -> Said {
         ))
     };
     let (volume, file) = (worst(&mut volumes), worst(&mut files));
+    let drives = by_drive(evidence);
     let text = match (volume, file) {
         (Some(volume), Some(file)) => {
             format!("Over the captured time {volume}; by file since the start {file}.")
@@ -52,10 +55,76 @@ pub(super) fn slowest(evidence: &Evidence) -> Said {
         (None, Some(file)) => format!("By file, since the start, {file}."),
         (None, None) => return None,
     };
+    let text = format!("{text}{}", drives.unwrap_or_default());
     let needs = volumes
         .is_empty()
         .then_some("counters by volume over the same time (Performance Monitor, iostat)");
     Some((text, needs))
+}
+
+/// Requests, and the sum of their times.
+type Sums = HashMap<String, (f64, f64)>;
+
+/// The means of files by drive, and by database on the slowest drive: of all their requests, not of their means.
+fn by_drive(evidence: &Evidence) -> Option<String> {
+    const SHOWN: usize = 4;
+    let mut files = Vec::new();
+    for id in &evidence.measured {
+        let layer = evidence.checked.stack.layer(*id);
+        let activity = layer.activity.as_deref();
+        let Some(activity) = activity.filter(|_| layer.kind == LayerKind::File) else {
+            continue;
+        };
+        for latency in [Quantity::ReadLatency, Quantity::WriteLatency] {
+            if let Some(counters) = activity.cumulative(latency) {
+                let sums = (
+                    counters.count.last.value.get(),
+                    counters.time.last.value.get(),
+                );
+                files.push((
+                    &*layer.name,
+                    super::stalls::volume(evidence, &layer.name),
+                    sums,
+                ));
+            }
+        }
+    }
+    let slowest = |sums: Sums| -> Vec<(String, f64, f64)> {
+        let mean = |(name, (count, time)): (String, (f64, f64))| (name, time / count, count);
+        let mut means: Vec<_> = sums.into_iter().map(mean).collect();
+        means.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        means
+    };
+    let add = |sums: &mut Sums, name: String, (count, time): (f64, f64)| {
+        let sum = sums.entry(name).or_default();
+        *sum = (sum.0 + count, sum.1 + time);
+    };
+    let mut sums = Sums::new();
+    for (_, drive, of) in &files {
+        add(&mut sums, drive.clone(), *of);
+    }
+    let drives = slowest(sums);
+    let mut sums = Sums::new();
+    for (file, drive, of) in &files {
+        if drives.first().is_some_and(|(first, ..)| first == drive)
+            && let Some(database) = evidence.gathered.database_of(file)
+        {
+            add(&mut sums, database.to_owned(), *of);
+        }
+    }
+    let shown = |(name, mean, count): &(String, f64, f64)| {
+        format!("{name} {} over {} requests", time(*mean), number(*count))
+    };
+    let list: Vec<String> = drives.iter().take(SHOWN).map(shown).collect();
+    let database = slowest(sums).first().map_or_else(String::new, |first| {
+        format!("; on the first, database {}", shown(first))
+    });
+    (!list.is_empty()).then(|| {
+        format!(
+            " By drive, from the files on it, since the start: {}{database}.",
+            list.join(", ")
+        )
+    })
 }
 
 pub(super) fn now_or_since(evidence: &Evidence) -> Said {
@@ -135,8 +204,10 @@ pub(super) fn why_they_disagree(evidence: &Evidence) -> Said {
             .activity
             .as_deref()
             .filter(|_| layer.kind == LayerKind::File);
-        let counters = activity.and_then(|activity| activity.cumulative(Quantity::ReadLatency));
-        since.extend(counters.map(|counters| (layer, counters.mean())));
+        for latency in [Quantity::ReadLatency, Quantity::WriteLatency] {
+            let counters = activity.and_then(|activity| activity.cumulative(latency));
+            since.extend(counters.map(|counters| (layer, counters.mean())));
+        }
     }
     let (layer, mean) = since.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let text = format!(

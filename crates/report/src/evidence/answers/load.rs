@@ -92,8 +92,22 @@ pub(super) fn is_it_full(evidence: &Evidence) -> Said {
     let queue_text = queue.map_or_else(String::new, |queue| {
         format!(", with a mean queue of {}", number(queue.mean.get()))
     });
+    // Who is busy all the time has one request under way at least.
+    let both = activity
+        .mean(Quantity::Utilization, Span::Interval)
+        .zip(queue)
+        .map(|(busy, queue)| (busy.mean.get(), queue.mean.get()));
+    let doubt = match both {
+        Some((busy, queue)) if queue < 0.9 * busy.min(1.0) => format!(
+            " The two contradict each other: a mean queue of {} is a disk that was busy {} of the time at most, and a share that is \
+             counted by the ticks of a clock, as Linux does since 5.0, is too large.",
+            number(queue),
+            percent(queue)
+        ),
+        _ => String::new(),
+    };
     let text = format!(
-        "No. {} was busy {} of the busiest interval{queue_text}: at least one request was under way all the time. A disk that serves one at a \
+        "No. {} was busy {} of the busiest interval{queue_text}: at least one request was under way all the time.{doubt} A disk that serves one at a \
          time is full then; flash and arrays serve many at once, and are full when more requests bring longer latency instead of more of them.",
         layer.name,
         percent(busy.max.value.get().min(1.0))

@@ -7,7 +7,8 @@ use straddle_stack::activity::{Activity, Moment, Quantity, Span, Summary};
 use super::ask::{LATENCIES, Said, having};
 use crate::evidence::joined::Evidence;
 
-fn volume(evidence: &Evidence, path: &str) -> String {
+/// The volume of a file: as it was measured, or by the letter of its path.
+pub(super) fn volume(evidence: &Evidence, path: &str) -> String {
     if let Some(volume) = evidence.gathered.volume_of(path) {
         return format!("volume {volume}");
     }
@@ -56,9 +57,19 @@ pub(super) fn is_it_a_number_of_requests(evidence: &Evidence) -> Said {
     })
 }
 
+const TIMES: &str = "the lines with their times: ERRORLOG itself, or the events with TimeCreated";
+
 pub(super) fn storage_or_clock(evidence: &Evidence) -> Said {
     let stalls = having(evidence, Quantity::Stalled, Span::Event);
-    let (first, last) = stretch_of(&stalls)?;
+    if stalls.is_empty() {
+        return None;
+    }
+    let Some((first, last)) = stretch_of(&stalls) else {
+        return Some((
+            "Open: the lines do not say when the requests waited.".to_owned(),
+            Some(TIMES),
+        ));
+    };
     let measured = LATENCIES
         .into_iter()
         .flat_map(|latency| having(evidence, latency, Span::Interval));
@@ -119,7 +130,10 @@ fn stretch_of(series: &[(&Layer, &Activity, &Summary)]) -> Option<(Moment, Momen
 
 pub(super) fn what_to_hand_over(evidence: &Evidence) -> Said {
     let stalls = having(evidence, Quantity::Stalled, Span::Event);
-    let (first, last) = stretch_of(&stalls)?;
+    let stretch = match stretch_of(&stalls) {
+        Some((first, last)) => format!("between {first} and {last} on the server's clock"),
+        None => "at times that the lines do not say".to_owned(),
+    };
     let volumes: std::collections::BTreeSet<String> = stalls
         .iter()
         .map(|(layer, _, _)| volume(evidence, &layer.name))
@@ -133,7 +147,7 @@ pub(super) fn what_to_hand_over(evidence: &Evidence) -> Said {
         .at
         .map_or_else(String::new, |at| format!(" at {at}"));
     let text = format!(
-        "This page, and: requests to {} waited 15 s or longer between {first} and {last} on the server's clock; most at one check: {}{at}. What did \
+        "This page, and: requests to {} waited 15 s or longer {stretch}; most at one check: {}{at}. What did \
          the array and the paths do then: failover, snapshots, replication, a full pool, a rebuild?",
         volumes.into_iter().collect::<Vec<_>>().join(", "),
         number(worst.2.max.value.get())
