@@ -452,6 +452,10 @@ fn lines_of_other_hosts_are_counted_and_located() {
             Some((2, 3)),
         ),
         (
+            "\"(PDH-CSV 4.0)\",\"\\\\A\\LogicalDisk(E:)\\Avg. Disk sec/Read\",\"\\\\B\\LogicalDisk(E:)\\Avg. Disk sec/Read\"\n".to_owned(),
+            Some((1, 1)),
+        ),
+        (
             "db1;600;2024-07-02 09:10:01 UTC;sda;60.50;384.00;1164.00;0.00;25.59;0.44;7.25;21.30\n\
              db2;600;2024-07-02 09:10:01 UTC;sda;60.50;384.00;1164.00;0.00;25.59;0.44;7.25;21.30\n"
                 .to_owned(),
@@ -469,4 +473,28 @@ fn lines_of_other_hosts_are_counted_and_located() {
         });
         assert_eq!(found, expected, "{text}");
     }
+}
+
+#[test]
+fn events_without_figures_are_counted_and_located() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/evidence/errorlog/events-xml-of-wevtutil.xml");
+    let (_, gathered) = read(&path, &fs::read(&path).expect("a capture"));
+    let counted: Vec<(&str, u64, u64)> = gathered
+        .counted
+        .iter()
+        .map(|counted| match &counted.first {
+            Source::Captured { line, .. } => (counted.what, counted.count, *line),
+            _ => panic!("a line"),
+        })
+        .collect();
+    let expected = [
+        (
+            "that say that the server's memory was paged out (message 17890)",
+            1,
+            2,
+        ),
+        ("that say that a backup failed (message 3041)", 1, 4),
+    ];
+    assert_eq!(counted, expected);
 }

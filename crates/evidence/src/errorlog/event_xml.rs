@@ -32,6 +32,9 @@ pub(crate) static FORMAT: Format = Format {
 /// How an event begins.
 pub(super) const EVENT: &str = "<Event ";
 
+const FAILED: &str = "that say that a backup failed (message 3041)";
+const PAGED_OUT: &str = "that say that the server's memory was paged out (message 17890)";
+
 /// Longer events, and more data, than SQL Server writes.
 const LONGEST: usize = 1 << 16;
 const MAX_DATA: usize = 32;
@@ -214,6 +217,9 @@ impl Event {
                 notes.database = Some((*database).into());
                 return;
             }
+            // No figures, and yet something to know beside stalls and rates.
+            ("3041", _) => return notes.remark(FAILED, &self.shown()),
+            ("17890", _) => return notes.remark(PAGED_OUT, &self.shown()),
             _ => self.message.clone(),
         };
         (notes.event, notes.collected) = (None, self.moment);

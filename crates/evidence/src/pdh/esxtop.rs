@@ -14,7 +14,7 @@ pub(crate) static FORMAT: Format = Format {
     says: "latency of devices, kernel, queue and guests (DAVG, KAVG, QAVG, GAVG), rates and queue length, by adapter, device and volume",
     shape: Shape::Lines {
         marks: &["(pdh"],
-        begins: |line, _| super::begins(line, meaning),
+        begins: |line, notes| super::begins(line, notes, meaning),
     },
 };
 

@@ -45,6 +45,7 @@ impl Factor {
 
 /// The parts of `\\HOST\Object(Instance)\Counter`.
 pub(crate) struct Path<'t> {
+    pub(crate) host: &'t str,
     pub(crate) object: &'t str,
     pub(crate) instance: &'t str,
     pub(crate) counter: &'t str,
@@ -53,12 +54,13 @@ pub(crate) struct Path<'t> {
 impl<'t> Path<'t> {
     pub(crate) fn of(text: &'t str) -> Option<Path<'t>> {
         let rest = text.trim().trim_start_matches('\\');
-        let (_host, rest) = rest.split_once('\\')?;
+        let (host, rest) = rest.split_once('\\')?;
         // Instances have parentheses and backslashes in them.
         let close = rest.rfind(")\\")?;
         let (before, counter) = (&rest[..close], &rest[close + 2..]);
         let (object, instance) = before.split_once('(')?;
         Some(Path {
+            host,
             object: object.trim(),
             instance: instance.trim(),
             counter: counter.trim(),
@@ -83,7 +85,11 @@ struct Log {
 }
 
 /// The reader of the rows, when this line names their columns.
-fn begins(line: &Line<'_>, means: fn(&Path<'_>) -> Option<Meaning>) -> Option<Box<dyn Body>> {
+fn begins(
+    line: &Line<'_>,
+    notes: &mut Notes<'_>,
+    means: fn(&Path<'_>) -> Option<Meaning>,
+) -> Option<Box<dyn Body>> {
     let text = line.text.trim_start_matches('\u{feff}').trim_start();
     let barred = in_bars(text);
     let text = barred.as_deref().unwrap_or(text);
@@ -117,6 +123,18 @@ fn begins(line: &Line<'_>, means: fn(&Path<'_>) -> Option<Meaning>) -> Option<Bo
         .collect();
     if columns.iter().all(Option::is_none) {
         return None;
+    }
+    let measured = cells
+        .iter()
+        .zip(&columns)
+        .filter(|(_, column)| column.is_some());
+    let mut hosts = measured.filter_map(|(cell, _)| Some(Path::of(cell)?.host));
+    if let Some(first) = hosts.next() {
+        notes.of_host(first, line);
+        // The line of names is one line, of however many hosts.
+        if let Some(other) = hosts.find(|host| !host.eq_ignore_ascii_case(first)) {
+            notes.of_host(other, line);
+        }
     }
     // By name: the columns of a large host are a hundred thousand.
     let mut places: HashMap<(Subject, Quantity), usize> = HashMap::new();

@@ -13,7 +13,7 @@ pub(crate) static FORMAT: Format = Format {
     says: "latency, rates, sizes, queue length and utilization of disks and volumes over time",
     shape: Shape::Lines {
         marks: &["(pdh", "disk("],
-        begins: |line, _| super::begins(line, meaning),
+        begins: |line, notes| super::begins(line, notes, meaning),
     },
 };
 
