@@ -27,7 +27,7 @@ impl Hits {
 
     /// Whether an output may begin in the line behind what a collector put there: it has a mark, or what formats without marks begin with.
     pub(crate) fn may_begin_behind(self, text: &str) -> bool {
-        self.0 & !marks().always != 0 || is_row(text) || is_of_sadf(text) || begins_json(text)
+        self.0 & !marks().always != 0 || is_row(text) || begins_json(text)
     }
 
     /// Whether there is none of them.
@@ -57,16 +57,6 @@ fn is_row(text: &str) -> bool {
     // The columns of sar.
     let is_column = before.contains(['/', '%', '-']) || ["tps", "await", "svctm"].contains(&before);
     is_figure(last) && !before.is_empty() && (is_figure(before) || is_column)
-}
-
-/// True for a row of `sadf -d`: a figure at the end of as many cells.
-fn is_of_sadf(text: &str) -> bool {
-    const CELLS: usize = 11;
-    text.ends_with(|c: char| c.is_ascii_digit())
-        && memchr::memchr_iter(b';', text.as_bytes())
-            .take(CELLS)
-            .count()
-            == CELLS
 }
 
 /// True for the first line of a document. A whole object in a short line is a message of a log.

@@ -102,6 +102,12 @@ pub(crate) fn host(text: &str) -> &str {
                 host = name;
             }
         }
+        // What stands behind a time and is no collector's is the message.
+        let is_timed =
+            |part: &Part| matches!(part, Part::Time | Part::Date | Part::Unit | Part::Stream);
+        if !is_timed(&part) && before.as_ref().is_some_and(is_timed) {
+            break;
+        }
         match part.off(rest, &mut 0, &mut None) {
             Some(behind) => rest = behind,
             None => break,

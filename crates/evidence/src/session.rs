@@ -452,7 +452,8 @@ impl<'g> Session<'g> {
             return false;
         };
         let mut messages: Vec<String> = Vec::new();
-        if (json.documents.iter()).any(|(_, document)| document.is_mine()) {
+        if json.objects.is_some() && (json.documents.iter()).any(|(_, document)| document.is_mine())
+        {
             json.objects = None;
         }
         let (documents, notes) = (&mut json.documents, &mut self.notes);

@@ -13,12 +13,27 @@ pub(crate) static FORMAT: Format = Format {
     name: "sadf",
     commands: &["sadf -d … -- -d"],
     says: "what `sar -d` says, with semicolons",
-    // Rows alone are told by their cells.
-    shape: Shape::Lines { marks: &[], begins },
+    shape: Shape::Lines {
+        // Rows alone begin with one of a disk: every line would be asked about else.
+        marks: &[
+            "hostname;interval;timestamp;",
+            ";dev",
+            ";sd",
+            ";nvme",
+            ";dm-",
+            ";vd",
+            ";xvd",
+            ";hd",
+            ";md",
+            ";mmcblk",
+            ";mpath",
+            ";emcpower",
+        ],
+        begins,
+    },
 };
 
 fn begins(line: &Line<'_>, notes: &mut Notes<'_>) -> Option<Box<dyn Body>> {
-    memchr::memchr(b';', line.text.as_bytes())?;
     let columns = head(line.text);
     let is_named = columns.is_some();
     let mut report = Report {
