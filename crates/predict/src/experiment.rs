@@ -2,8 +2,8 @@
 //!
 //! Replicate n of every scenario draws the same random numbers, so what they have in common falls out of their ratio. The
 //! ratio's interval is Student's on the logarithms of the replicates' ratios, never below Stein's
-//! ([`interval`](straddle_workload::interval)); more replicates are made until it is narrow enough, which the
-//! spread alone decides. The warm-up is cut off by [MSER-5](self#warm-up) on pilot runs. Nothing depends on how many
+//! ([`interval`](straddle_workload::interval)), widened by what the halves of the counts differ; more replicates are made until it
+//! is narrow enough, which the spread and the halves alone decide: the mean is independent of both. The warm-up is cut off by [MSER-5](self#warm-up) on pilot runs. Nothing depends on how many
 //! processors there are.
 //!
 //! # Warm-up
@@ -18,7 +18,7 @@
 //! as much at the end of the count as at its beginning, within 1% of what passed through it, and the second half of the count
 //! has the figures of the first. A case for which neither helps says so ([`Case::unsettled`]).
 
-mod steady;
+pub(crate) mod steady;
 pub(crate) mod trial;
 mod warm_up;
 
@@ -34,7 +34,6 @@ use steady::{Beginning, Halves};
 use trial::{Sums, Trial, in_order};
 
 pub use steady::Unsettled;
-pub(crate) use steady::fill;
 
 /// How much is simulated.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,7 +42,7 @@ pub struct Effort {
     pub requests: u64,
     /// Fewest replicates.
     pub least: u32,
-    /// Most replicates; four times as many where a gain is known to no better than five points even then.
+    /// Most replicates; eight times as many where a gain is known to no better than five points even then.
     pub most: u32,
     /// Half width of a gain's interval at which it is narrow enough: 0.005 is half a percent.
     pub precision: f64,
@@ -67,7 +66,7 @@ impl Default for Effort {
 /// Half width of a gain's interval, as a part of the baseline's rate, above which more replicates are made than otherwise.
 const WIDE: f64 = 0.05;
 /// How many times as many they may be.
-const MORE: u32 = 4;
+const MORE: u32 = 8;
 
 /// What scenarios came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -161,8 +160,8 @@ fn compare_on(threads: usize, scenarios: &[Scenario], effort: Effort) -> Result<
         };
         let is_last = longer.measured > longest;
         let runs = plan.replicates(length, is_last)?;
-        if is_last || !runs.is_unsettled(&plan) {
-            return Ok(runs.finish(length, &plan));
+        if is_last || !runs.is_unsettled(effort) {
+            return Ok(runs.finish(length, effort));
         }
         length = longer;
     }
@@ -181,7 +180,7 @@ impl Plan<'_> {
     /// they are the last.
     fn replicates(&self, length: Length, is_last: bool) -> Result<Runs, Refusal> {
         let (scenarios, effort) = (self.scenarios, self.effort);
-        let mut runs = Runs::new(scenarios.len(), effort);
+        let mut runs = Runs::new(scenarios, effort);
         while runs.made < runs.wanted {
             let (made, new) = (runs.made, runs.wanted - runs.made);
             let trials = in_order(self.threads, new as usize * scenarios.len(), |task| {
@@ -198,7 +197,7 @@ impl Plan<'_> {
             for _ in 0..new {
                 runs.add(&mut trials)?;
             }
-            if !is_last && runs.is_unsettled(self) {
+            if !is_last && runs.is_unsettled(effort) {
                 break;
             }
             runs.decide(effort);
@@ -249,6 +248,8 @@ struct Running {
     halves: Estimate,
     gain_halves: Estimate,
     is_baseline: bool,
+    /// Requests come by themselves: the rate is what is offered, whatever the latency.
+    is_open: bool,
     totals: Totals,
 }
 
@@ -264,9 +265,9 @@ struct Totals {
 }
 
 impl Runs {
-    fn new(scenarios: usize, effort: Effort) -> Runs {
+    fn new(scenarios: &[Scenario], effort: Effort) -> Runs {
         let estimate = || Estimate::new(effort.least);
-        let case = |index| Running {
+        let case = |(index, scenario): (usize, &Scenario)| Running {
             sums: Mutex::default(),
             rate: estimate(),
             latency: estimate(),
@@ -275,10 +276,11 @@ impl Runs {
             halves: estimate(),
             gain_halves: estimate(),
             is_baseline: index == 0,
+            is_open: scenario.workload.rate.is_some(),
             totals: Totals::default(),
         };
         Runs {
-            cases: (0..scenarios).map(case).collect(),
+            cases: scenarios.iter().enumerate().map(case).collect(),
             made: 0,
             wanted: effort.least,
         }
@@ -319,15 +321,14 @@ impl Runs {
     }
 
     /// True where some case is in no steady state.
-    fn is_unsettled(&self, plan: &Plan<'_>) -> bool {
-        let mut pairs = self.cases.iter().zip(plan.scenarios);
-        pairs.any(|(case, scenario)| case.unsettled(scenario, plan.effort).is_some())
+    fn is_unsettled(&self, effort: Effort) -> bool {
+        let mut cases = self.cases.iter();
+        cases.any(|case| case.unsettled(effort).is_some())
     }
 
-    fn finish(self, length: Length, plan: &Plan<'_>) -> Trials {
-        let pairs = self.cases.into_iter().zip(plan.scenarios);
-        let finished = pairs.map(|(case, scenario)| {
-            let unsettled = case.unsettled(scenario, plan.effort);
+    fn finish(self, length: Length, effort: Effort) -> Trials {
+        let finished = self.cases.into_iter().map(|case| {
+            let unsettled = case.unsettled(effort);
             case.finish(unsettled)
         });
         Trials {
@@ -347,18 +348,16 @@ impl Runs {
             if case.is_baseline && !is_alone {
                 continue;
             }
-            let gain = case.gain.interval().filter(|_| !is_alone);
-            if let Some(gain) = gain.filter(|gain| gain.high - gain.mean > WIDE) {
-                let needed = case.gain.needed(libm::log1p(WIDE / gain.mean));
-                for_wide = for_wide.max(needed.unwrap_or(0));
+            let [gain, latency] = case.uncertain();
+            if !is_alone {
+                let wide = libm::log1p(WIDE / libm::exp(gain.estimate.mean()));
+                for_wide = for_wide.max(gain.needed(wide).unwrap_or(0));
             }
             // A baseline alone has no ratio, but its rate should be as certain as one.
-            let latency = (!is_alone).then_some(&case.latency_ratio);
-            for estimate in [Some(&case.gain), latency].into_iter().flatten() {
-                if !estimate.is_within(half) {
-                    let needed = estimate.needed(half).unwrap_or(effort.most);
-                    wanted = wanted.max(needed).max(self.made + 1);
-                }
+            let latency = (!is_alone).then_some(latency);
+            let needed = [Some(gain), latency].into_iter().flatten();
+            for needed in needed.filter_map(|uncertain| uncertain.needed(half)) {
+                wanted = wanted.max(needed).max(self.made + 1);
             }
         }
         // A fixed number of replicates is what is made where none narrows the interval.
@@ -369,7 +368,45 @@ impl Runs {
     }
 }
 
+/// An estimate, and what its halves differ: what a count that goes on may move it by.
+struct Uncertain<'a> {
+    estimate: &'a Estimate,
+    halves: f64,
+}
+
+impl Uncertain<'_> {
+    /// Half the width of its interval, in logarithms; `None` below two replicates.
+    ///
+    /// Noise between replicates and a figure that still moves are independent, so their squares add.
+    fn half_width(&self) -> Option<f64> {
+        let half = self.estimate.half_width()?;
+        Some(libm::hypot(half, self.halves))
+    }
+
+    /// Replicates after which that is expected to be no more than `half`; `None` where it is.
+    fn needed(&self, half: f64) -> Option<u32> {
+        let own = self.estimate.half_width()?;
+        let whole = self.half_width().filter(|whole| *whole > half)?;
+        // The mean of what halves differ by chance shrinks with more replicates as the rest does.
+        self.estimate.needed(half * own / whole)
+    }
+}
+
 impl Running {
+    /// The gain and the ratio of latencies.
+    fn uncertain(&self) -> [Uncertain<'_>; 2] {
+        let halves = self.gain_halves.mean();
+        let gain = Uncertain {
+            estimate: &self.gain,
+            halves: if self.is_open { 0.0 } else { halves },
+        };
+        let latency_ratio = Uncertain {
+            estimate: &self.latency_ratio,
+            halves,
+        };
+        [gain, latency_ratio]
+    }
+
     fn add(&mut self, trial: Trial) {
         self.rate.push(steady::plain(trial.rate));
         self.latency.push(steady::plain(trial.latency));
@@ -392,14 +429,28 @@ impl Running {
         }
     }
 
-    fn unsettled(&self, scenario: &Scenario, effort: Effort) -> Option<Unsettled> {
+    fn unsettled(&self, effort: Effort) -> Option<Unsettled> {
         let sums = self.sums.lock().unwrap_or_else(PoisonError::into_inner);
         let halves = [&self.halves, &self.gain_halves];
-        let is_open = scenario.workload.rate.is_some();
-        steady::unsettled(&sums.stores, halves, effort.precision, is_open)
+        steady::unsettled(&sums.stores, halves, effort.precision, self.is_open)
     }
 
     fn finish(self, unsettled: Option<Unsettled>) -> Case {
+        // What still moves may be anywhere between its halves, and go on.
+        let halves = &self.gain_halves;
+        let by = match unsettled {
+            Some(_) => halves.mean().abs() + halves.half_width().unwrap_or(0.0),
+            None => 0.0,
+        };
+        let [gain, latency_ratio] = self.uncertain().map(|uncertain| {
+            let (mean, half) = (uncertain.estimate.mean(), uncertain.half_width()? + by);
+            let interval = Interval {
+                mean: libm::exp(mean),
+                low: libm::exp(mean - half),
+                high: libm::exp(mean + half),
+            };
+            Some(interval).filter(|_| !self.is_baseline)
+        });
         let sums = self
             .sums
             .into_inner()
@@ -410,20 +461,6 @@ impl Running {
             mean: used.mean / totals.runs,
             most: used.most / totals.runs,
             ..used
-        };
-        // What still moves may be anywhere between its halves, and go on.
-        let halves = &self.gain_halves;
-        let by = match unsettled {
-            Some(_) => libm::exp(halves.mean().abs() + halves.half_width().unwrap_or(0.0)),
-            None => 1.0,
-        };
-        let ratio = |estimate: Estimate| {
-            let interval = estimate.interval().map(|interval| Interval {
-                low: interval.low / by,
-                high: interval.high * by,
-                ..interval
-            });
-            interval.filter(|_| !self.is_baseline)
         };
         Case {
             rate: plain(&self.rate),
@@ -439,8 +476,8 @@ impl Running {
             resources: totals.resources.into_iter().map(average).collect(),
             stores: sums.stores,
             unsettled,
-            gain: ratio(self.gain),
-            latency_ratio: ratio(self.latency_ratio),
+            gain,
+            latency_ratio,
         }
     }
 }
@@ -467,6 +504,7 @@ mod tests {
     use crate::profile::registry;
     use crate::requests::Arrivals;
     use std::time::Duration;
+    use steady::plain;
     use straddle_geometry::{Bytes, Unit};
     use straddle_workload::{Pattern, Percent, Workload};
 
@@ -584,14 +622,36 @@ mod tests {
             gain.high - gain.mean
         };
         let short = compare(&pair, effort(100, 5)).expect("they run");
-        assert!((7..=24).contains(&short.replicates), "{}", short.replicates);
-        assert!(short.replicates == 24 || half(&short) <= WIDE);
+        assert!((7..=48).contains(&short.replicates), "{}", short.replicates);
+        assert!(short.replicates == 48 || half(&short) <= WIDE);
         // Narrow enough to be left at the most that was asked for.
         let long = compare(&pair, effort(60_000, 5)).expect("they run");
         assert!(long.replicates == 6 && half(&long) <= WIDE, "{long:?}");
         // As for a queue that only grows.
         let few = compare(&pair, effort(100, 6)).expect("they run");
         assert!(few.replicates == 6 && half(&few) > WIDE, "{}", half(&few));
+    }
+
+    #[test]
+    fn what_halves_differ_is_part_of_an_interval() {
+        let mut estimate = Estimate::new(2);
+        for value in [0.1, 0.1 + 2e-3] {
+            estimate.push(plain(value));
+        }
+        let own = estimate.half_width().expect("two of them");
+        let uncertain = |halves| Uncertain {
+            estimate: &estimate,
+            halves,
+        };
+        for halves in [0.0, own, -own] {
+            let whole = uncertain(halves).half_width().expect("two of them");
+            let root = if halves == 0.0 { 1.0 } else { 2_f64.sqrt() };
+            assert!((whole / own - root).abs() < 1e-12, "{whole} of {own}");
+        }
+        // Narrow enough by itself, and not with what its halves differ: half as wide takes four times as many.
+        assert_eq!(uncertain(0.0).needed(own * 1.0001), None);
+        let needed = uncertain(own).needed(own / 2_f64.sqrt());
+        assert!(matches!(needed, Some(8..=9)), "{needed:?}");
     }
 
     #[test]

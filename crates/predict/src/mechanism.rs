@@ -135,10 +135,12 @@ pub enum Cause {
         /// The same at the other offset.
         busy: f64,
     },
-    /// Nothing is full: requests are only answered sooner, and in a closed loop the next one starts sooner.
+    /// Nothing is full at the baseline: requests are only answered sooner, and in a closed loop the next one starts sooner.
     Latency {
         /// The busiest resource and the share of time for which it is busy; `None` where nothing is.
         busiest: Option<(&'static str, f64)>,
+        /// The same of the other offset, where that is full: it would gain more if it were not.
+        full: Option<(&'static str, f64)>,
     },
 }
 
@@ -158,8 +160,11 @@ pub fn cause(baseline: &Case, other: &Case, workload: &Workload) -> Cause {
             busy: same.map_or(0.0, |r| r.mean),
         };
     }
+    let full = Mechanism::of(other, workload).busiest;
+    let full = full.filter(Busiest::is_saturated);
     Cause::Latency {
         busiest: busiest.map(|busiest| (busiest.name, busiest.mean)),
+        full: full.map(|busiest| (busiest.name, busiest.mean)),
     }
 }
 
@@ -280,7 +285,16 @@ mod tests {
         assert_eq!(
             cause,
             Cause::Latency {
-                busiest: Some(("disks", 0.3))
+                busiest: Some(("disks", 0.3)),
+                full: None,
+            }
+        );
+        let after = case(300.0, 0.97, 1_000);
+        assert_eq!(
+            super::cause(&before, &after, &workload(None)),
+            Cause::Latency {
+                busiest: Some(("disks", 0.3)),
+                full: Some(("disks", 0.97)),
             }
         );
     }

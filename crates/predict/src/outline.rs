@@ -69,6 +69,8 @@ pub struct Place {
     pub container: Option<Bytes>,
     /// Whether it would have to become shorter to be aligned: it is the last, and ends where there is no more room.
     pub is_without_room: bool,
+    /// Its base is a device to the host: what stripes it has are below that, in an adapter or a storage array.
+    pub is_on_device: bool,
     /// Figures for a profile, as `section.key` and what it is.
     pub settings: Vec<Setting>,
 }
@@ -468,6 +470,7 @@ fn place(layers: &[Layer], id: usize) -> Option<Place> {
             "container" => base.size.as_ref().map(|size| Bytes::new(size.value)),
             _ => None,
         },
+        is_on_device: base.kind == "device",
         settings: settings(
             base,
             physical.as_ref(),
@@ -524,6 +527,17 @@ fn settings(
     }
     if let Some(fact) = base.grid("stripe-unit").filter(Fact::is_known) {
         set("array.stripe_unit", size(fact.value), fact.from());
+    }
+    // A controller's tool says of a device what its cache does; of a disk, it is the disk's own.
+    if base.kind == "device"
+        && base.text("level").is_some()
+        && let Some((policy, from)) = base.text("write-cache")
+    {
+        let policy = match policy.starts_with("write-back") {
+            true => "back",
+            false => "through",
+        };
+        set("cache.write", policy.into(), from);
     }
     if let Some(fact) = physical {
         let logical = logical.map_or(512, |fact| fact.value);

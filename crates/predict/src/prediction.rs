@@ -10,13 +10,13 @@ use crate::decision::{self, Decision, Evidence, Quantity, Recommendation, Work};
 use crate::experiment::{Case, Effort, Trials, compare};
 use crate::mechanism::{Cause, Mechanism, cause};
 use crate::outline::{Place, Taken};
-use crate::profile::{Profile, Refusal};
+use crate::profile::{Profile, Refusal, Value};
 use crate::requests::Arrivals;
 use crate::scenario::Scenario;
 use crate::script::Script;
 use crate::sensitivity::{self, Look, Sensitivity};
 use crate::study::{self, Missed};
-use crate::system::Length;
+use crate::system::{DESTAGING, Length};
 
 /// What is asked.
 #[derive(Clone, Debug)]
@@ -64,6 +64,9 @@ pub struct Prediction {
     pub mixes: Vec<Mix>,
     /// Nobody said which mixes: they are [`MIXES`].
     pub are_usual_mixes: bool,
+    /// Rate at the baseline if writes went through the cache, as a multiple of what it is, where writing back is the slower: what
+    /// may be destaged at once then holds the members back.
+    pub written_through: Option<Interval>,
     /// Studies in which the profile is known to be out of tolerance.
     pub missed: Vec<Missed>,
     /// Offsets at which an open loop offers more than is served: their queues grow for as long as the run lasts.
@@ -159,6 +162,7 @@ const KEEPS_UP: f64 = 0.97;
 /// What cannot be simulated, with the key, the value and what would be allowed.
 pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Prediction, Refusal> {
     question.profile = question.profile.complete()?;
+    let is_whole = question.span.is_none();
     question.span = Some(span(&question)?);
     let scenarios = scenarios(&question);
     step("offsets");
@@ -185,12 +189,16 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
         && let Some(gain) = gain(case, quantity)
     {
         let pair = [baseline.clone(), scenario.clone()];
+        let ends = trials.cases.first().into_iter().chain([case]);
+        let is_settled = ends.into_iter().all(|case| case.unsettled.is_none());
         let look = Look {
             pair: &pair,
             quantity,
             headline: gain.mean,
             length: trials.length,
-            seed: question.effort.seed,
+            effort: question.effort,
+            is_settled,
+            is_whole,
             most: question.sensitivities,
         };
         sensitivity = sensitivity::vary(look, &mut step)?;
@@ -204,14 +212,14 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
             .first()
             .map(|first| cause(first, case, &question.workload));
         let mut decision = decision::decide(evidence, question.work);
-        let ends = trials.cases.first().into_iter().chain([case]);
-        if ends.into_iter().any(|case| case.unsettled.is_some()) {
+        if !is_settled {
             // Nothing is known of what it settles to.
             decision.call = Recommendation::Undecided;
         }
         found = Some((decision, cause));
     }
     let (decision, cause) = found.unzip();
+    let written_through = written_through(&question, &scenarios, &trials);
     let missed = study::missed(&question.profile.name);
     Ok(Prediction {
         place: None,
@@ -223,6 +231,7 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
         question,
         trials,
         best,
+        written_through,
         cause: cause.flatten(),
         sensitivity,
         decision,
@@ -231,6 +240,38 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
         missed,
         overloaded,
     })
+}
+
+/// How much faster the baseline would be if writes went through the cache; `None` where it would not be, or where destages do not
+/// hold it back.
+fn written_through(
+    question: &Question,
+    scenarios: &[Scenario],
+    trials: &Trials,
+) -> Option<Interval> {
+    let (baseline, case) = (scenarios.first()?, trials.cases.first()?);
+    let held = Mechanism::of(case, &question.workload)
+        .full
+        .contains(&DESTAGING);
+    if !held || question.workload.rate.is_some() {
+        return None;
+    }
+    let through = Scenario {
+        profile: sensitivity::with(
+            baseline.profile.clone(),
+            "cache.write",
+            &Value::Word("through"),
+        )
+        .ok()?,
+        ..baseline.clone()
+    };
+    let effort = Effort {
+        most: question.effort.least,
+        ..question.effort
+    };
+    let found = compare(&[baseline.clone(), through], effort).ok()?;
+    let gain = found.cases.get(1)?.gain?;
+    (gain.low > 1.0).then_some(gain)
 }
 
 /// False in an open loop that offers more than is served.

@@ -4,7 +4,8 @@
 //! word. The two or three that move the gain furthest are then moved together, because what two assumptions do at once is
 //! not the sum of what each does. Every run is as long as the headline's and draws the same random numbers as one of its
 //! replicates, so what is known closely is by how much the gain moves; the gain shown is the headline's, moved by that. So
-//! the same setting has one figure everywhere.
+//! the same setting has one figure everywhere. Caches begin as full as they stay with those values, and runs that are no
+//! steady state are made again by themselves, longer; where that does not help, nothing is known of that value.
 
 pub(crate) mod assumptions;
 mod look;
@@ -51,8 +52,34 @@ pub struct Varied {
 pub struct End {
     /// The value there.
     pub value: String,
-    /// The gain there, or why it cannot be simulated.
-    pub gain: Result<Moved, String>,
+    /// The gain there, or why it is not known.
+    pub gain: Result<Moved, NotKnown>,
+}
+
+/// Why the gain at another value is not known.
+#[derive(Clone, Debug, PartialEq)]
+pub enum NotKnown {
+    /// It cannot be simulated: why.
+    Impossible(String),
+    /// What was simulated is no steady state.
+    Unsettled,
+}
+
+impl NotKnown {
+    /// As a sentence's end.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        match self {
+            NotKnown::Impossible(why) => why,
+            NotKnown::Unsettled => "it came to no steady state, so nothing is known there",
+        }
+    }
+}
+
+impl From<Refusal> for NotKnown {
+    fn from(refusal: Refusal) -> NotKnown {
+        NotKnown::Impossible(refusal.to_string())
+    }
 }
 
 /// Several parameters moved together.
@@ -123,18 +150,26 @@ pub fn vary(look: Look<'_>, mut step: impl FnMut(&str)) -> Result<Sensitivity, R
         return Ok(sensitivity);
     }
     step("assumptions");
-    let nominal = look.nominal()?;
     let mut all: Vec<Vec<(&str, &Value)>> = Vec::new();
     for Assumption { path, others, .. } in &assumptions {
         all.extend(others.iter().map(|other| vec![(path.as_str(), other)]));
     }
+    let narrowed = match look.is_whole {
+        true => &look.narrowed(&all)?,
+        false => look.pair,
+    };
+    let look = Look {
+        pair: narrowed,
+        ..look
+    };
+    let nominal = look.nominal()?;
     let mut gains = look.gains(&all, &nominal).into_iter();
     let mut found: Vec<(Varied, &Assumption)> = Vec::new();
     for assumption in &assumptions {
         let pairs = assumption.others.iter().zip(gains.by_ref());
         let ends = pairs.map(|(other, gain)| End {
             value: shown(assumption.kind, other),
-            gain: gain.map_err(|refusal| refusal.to_string()),
+            gain,
         });
         let varied = Varied {
             ends: ends.collect(),

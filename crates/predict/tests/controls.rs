@@ -8,7 +8,8 @@ use straddle_predict::Arrivals;
 use straddle_predict::decision::{Recommendation, Work};
 use straddle_predict::experiment::Effort;
 use straddle_predict::prediction::{Prediction, Question, predict};
-use straddle_predict::profile::{Profile, registry};
+use straddle_predict::profile::{Origin, Profile, registry};
+use straddle_predict::sensitivity::NotKnown;
 use straddle_workload::offset::Offset;
 use straddle_workload::{Pattern, Percent, Workload};
 
@@ -48,12 +49,12 @@ impl Control {
         )
     }
 
-    fn predict(&self) -> Prediction {
+    fn question(&self) -> Question {
         let offset = |bytes: u64| Offset {
             name: bytes.to_string(),
             bytes: Bytes::new(bytes),
         };
-        let question = Question {
+        Question {
             profile: self.profile.clone(),
             workload: Workload {
                 reads: Percent::new(self.reads).expect("a share"),
@@ -78,8 +79,12 @@ impl Control {
                 passes: 2,
                 rate: 200e6,
             },
-        };
-        predict(question, |_| {}).unwrap_or_else(|refusal| panic!("{}: {refusal}", self.name()))
+        }
+    }
+
+    fn predict(&self) -> Prediction {
+        predict(self.question(), |_| {})
+            .unwrap_or_else(|refusal| panic!("{}: {refusal}", self.name()))
     }
 }
 
@@ -222,6 +227,88 @@ fn where_a_gain_is_certain_it_is_fixed_now() {
 }
 
 /// One figure is assumed with a range, and the verdict turns within it.
+/// Writes at one offset and another, of an array with a cache.
+fn written(profile: Profile, outstanding: u32, span: Option<u64>) -> Question {
+    let mut control = Control::new(profile, 8 * KIB, 0, [32_256, MIB]);
+    control.outstanding = outstanding;
+    let mut question = control.question();
+    question.span = span.map(Bytes::new);
+    question
+}
+
+#[test]
+fn a_cache_that_writes_back_more_slowly_than_through_says_so() {
+    let of = |profile: Profile| {
+        let mut question = written(profile, 32, Some(8 << 30));
+        question.sensitivities = 0;
+        let found = predict(question, |_| {}).expect("it runs");
+        found.written_through.map(|gain| gain.mean)
+    };
+    let back = of(ours("raid10-600gb")).expect("7 destages, and 8 disks with a queue each");
+    assert!((1.4..2.2).contains(&back), "{back}");
+    let set = |key: &str, value: &str| {
+        let profile = ours("raid10-600gb");
+        profile
+            .with(key, &value.into(), Origin::Flag)
+            .expect("it is allowed")
+    };
+    assert_eq!(of(set("cache.write", "through")), None);
+    assert_eq!(of(ours("md-hdd")), None, "no cache");
+}
+
+#[test]
+fn a_value_has_the_gain_that_it_has_by_itself() {
+    // With smaller pages, the cache of a headline that begins full would begin empty.
+    let mut question = written(ours("raid10-600gb"), 32, Some(8 << 30));
+    question.sensitivities = 64;
+    let found = predict(question.clone(), |_| {}).expect("it runs");
+    let varied = found.sensitivity.varied.iter();
+    let pages = varied.clone().find(|varied| varied.path == "cache.page");
+    let end = pages
+        .expect("it is assumed")
+        .ends
+        .first()
+        .expect("one of them");
+    let there = end.gain.clone().expect("it is a steady state");
+    question.sensitivities = 0;
+    question.profile = question
+        .profile
+        .with("cache.page", &end.value.as_str().into(), Origin::Flag)
+        .expect("it is allowed");
+    let alone = predict(question, |_| {}).expect("it runs");
+    let alone = alone.trials.cases[1].gain.expect("not the baseline");
+    let apart = (there.gain - alone.mean).abs();
+    assert!(
+        apart <= there.half_width + alone.high - alone.mean + 0.01,
+        "{there:?}, {alone:?}"
+    );
+    // Nothing is known to worse than what would be known without a run.
+    for end in varied.flat_map(|varied| &varied.ends) {
+        if let Ok(moved) = &end.gain {
+            assert!(moved.half_width < 0.5, "{}: {moved:?}", end.value);
+        }
+    }
+}
+
+#[test]
+fn values_that_leave_less_room_are_tried_over_what_there_is() {
+    let mut question = written(ours("raid-adapter-cached"), 8, None);
+    question.effort.requests = 1_000;
+    question.effort.most = question.effort.least;
+    let found = predict(question, |_| {}).expect("it runs");
+    for path in ["array.level", "array.members"] {
+        let varied = found
+            .sensitivity
+            .varied
+            .iter()
+            .find(|varied| varied.path == path);
+        for end in &varied.expect("it is assumed").ends {
+            let impossible = matches!(end.gain, Err(NotKnown::Impossible(_)));
+            assert!(!impossible, "{path} = {}: {:?}", end.value, end.gain);
+        }
+    }
+}
+
 #[test]
 fn the_one_assumption_that_decides_is_named() {
     let mut controls: Vec<(Control, &str)> = Vec::new();

@@ -11,8 +11,11 @@
 //! 3. The second half of the counted parts has the same figures as the first: the mean over replicates of the logarithm of
 //!    their ratio, for each case's rate and for each gain, is within its own interval of nothing, or below what was asked for.
 //! 4. Where 2 or 3 fails, everything so far was warm-up: it is left out, and twice as many requests are counted, up to
-//!    [`MAX_LEN`] times as many as asked for. Where they fail even then, the interval of each gain is widened by what its
-//!    halves differ, and [`Case::unsettled`](super::Case::unsettled) says why.
+//!    [`MAX_LEN`] times as many as asked for. Where they fail even then, the interval of each gain is widened by all that its
+//!    halves may differ, and [`Case::unsettled`](super::Case::unsettled) says why.
+//!
+//! What 3 lets pass is not nothing: a gain that moves slowly is hardly told from chance. So the mean of what its halves differ is
+//! part of the interval of every gain, its square added to that of the rest.
 
 use straddle_workload::interval::Estimate;
 use straddle_workload::interval::ratio::LogRatio;
@@ -58,7 +61,7 @@ pub enum Unsettled {
 }
 
 /// How full the cache of a scenario stays, by a short look: where a run begins that stands for itself.
-pub(crate) fn fill(scenario: &Scenario) -> Result<f64, Refusal> {
+fn glance(scenario: &Scenario) -> Result<f64, Refusal> {
     let is_full = destages(&scenario.profile) > 0 && fills(&run(scenario, 0.0, 0, GLANCE)?, FILLS);
     Ok(if is_full { 1.0 } else { 0.0 })
 }
@@ -70,7 +73,7 @@ impl Scenario {
     /// # Errors
     /// A parameter that makes no sense, a workload that does not fit, more requests than the system can serve.
     pub fn simulate(&self, seed: u64, length: Length) -> Result<Outcome, Refusal> {
-        let fill = fill(self)?;
+        let fill = glance(self)?;
         self.simulate_from(Start::at(fill, fill), seed, length)
     }
 }
@@ -82,31 +85,37 @@ pub(super) fn beginning(
     requests: u64,
 ) -> Result<Beginning, Refusal> {
     let mut made = requests;
-    let run = |fill: f64, made: u64| run(scenario, fill, seed, made);
-    // A cache that fills with most of what comes needs no longer look.
-    let is_cached = destages(&scenario.profile) > 0;
-    let is_full = is_cached && made > GLANCE && fills(&run(0.0, GLANCE)?, FILLS);
-    let mut fill = 0.0;
-    let first = if is_full {
-        None
-    } else {
-        Some(run(fill, made)?)
-    };
-    let mut outcome = match first {
-        Some(outcome) if !fills(&outcome, LEVEL / 2.0) => outcome,
-        _ => {
-            let (at, outcome) = level(|fill| run(fill, made))?;
-            fill = at;
-            outcome
-        }
-    };
+    let (fill, mut outcome) = filled(scenario, seed, made)?;
     loop {
         match warm_up::read(&outcome, made, requests) {
             Cut::At(cut) => return Ok(Beginning { fill, cut }),
             Cut::Longer(longer) => made = longer,
         }
-        outcome = run(fill, made)?;
+        outcome = run(scenario, fill, seed, made)?;
     }
+}
+
+/// How full the cache of a scenario stays, by pilots: as [`beginning`] has it.
+pub(crate) fn fill(scenario: &Scenario, seed: u64, requests: u64) -> Result<f64, Refusal> {
+    match destages(&scenario.profile) {
+        0 => Ok(0.0),
+        _ => filled(scenario, seed, requests).map(|(fill, _)| fill),
+    }
+}
+
+/// How full the cache of a scenario stays, and the pilot that shows it.
+fn filled(scenario: &Scenario, seed: u64, made: u64) -> Result<(f64, Outcome), Refusal> {
+    let run = |fill: f64, made: u64| run(scenario, fill, seed, made);
+    // A cache that fills with most of what comes needs no longer look.
+    let is_cached = destages(&scenario.profile) > 0;
+    let is_full = is_cached && made > GLANCE && fills(&run(0.0, GLANCE)?, FILLS);
+    if !is_full {
+        let outcome = run(0.0, made)?;
+        if !fills(&outcome, LEVEL / 2.0) {
+            return Ok((0.0, outcome));
+        }
+    }
+    level(|fill| run(fill, made))
 }
 
 /// A pilot.
@@ -145,14 +154,14 @@ fn level(mut run: impl FnMut(f64) -> Result<Outcome, Refusal>) -> Result<(f64, O
 
 /// The figure of the first half of a count, and of the second: requests each second; `None` where there are too few marks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Halves {
+pub(crate) struct Halves {
     pub(super) early: f64,
     pub(super) late: f64,
 }
 
 impl Halves {
     /// Of a run that left out so many requests. In an open loop, which answers what is offered, latencies count.
-    pub(super) fn of(outcome: &Outcome, warm_up: u64, is_open: bool) -> Option<Halves> {
+    pub(crate) fn of(outcome: &Outcome, warm_up: u64, is_open: bool) -> Option<Halves> {
         let marks = &outcome.marks;
         let first = usize::try_from(warm_up.div_ceil(outcome.mark_every.max(1))).ok()?;
         let each = marks.len().checked_sub(first)? / 2;
@@ -184,13 +193,13 @@ impl Halves {
     }
 
     /// The logarithm of the second through the first.
-    pub(super) fn log(self) -> f64 {
+    pub(crate) fn log(self) -> f64 {
         libm::log(self.late / self.early)
     }
 }
 
 /// What keeps a case from being steady, of its stores in all replicates, and of the halves of its rates and of its gains.
-pub(super) fn unsettled(
+pub(crate) fn unsettled(
     stores: &[Store],
     halves: [&Estimate; 2],
     precision: f64,
@@ -220,7 +229,7 @@ fn moved(halves: &Estimate, precision: f64) -> Option<f64> {
 }
 
 /// A value without an error of its own.
-pub(super) fn plain(value: f64) -> LogRatio {
+pub(crate) fn plain(value: f64) -> LogRatio {
     LogRatio {
         value,
         counting: 0.0,

@@ -56,16 +56,7 @@ impl Trial {
         sums.reads.merge(&outcome.reads);
         sums.writes.merge(&outcome.writes);
         sums.counts += outcome.counts;
-        for store in &outcome.stores {
-            match sums.stores.iter_mut().find(|sum| sum.name == store.name) {
-                Some(sum) => {
-                    sum.before += store.before;
-                    sum.after += store.after;
-                    sum.passed += store.passed;
-                }
-                None => sums.stores.push(*store),
-            }
-        }
+        add(&mut sums.stores, &outcome.stores);
         Ok(Trial {
             rate,
             latency,
@@ -77,6 +68,20 @@ impl Trial {
             resources: outcome.resources,
             halves,
         })
+    }
+}
+
+/// Adds the stores of a further run of the same scenario.
+pub(crate) fn add(sums: &mut Vec<Store>, stores: &[Store]) {
+    for store in stores {
+        match sums.iter_mut().find(|sum| sum.name == store.name) {
+            Some(sum) => {
+                sum.before += store.before;
+                sum.after += store.after;
+                sum.passed += store.passed;
+            }
+            None => sums.push(*store),
+        }
     }
 }
 

@@ -89,7 +89,8 @@ impl Place {
     fn suggested(&self) -> (&'static str, String) {
         let model = self.model.as_deref().unwrap_or("");
         let is_nvme = self.transport.as_deref() == Some("nvme") || self.base.starts_with("nvme");
-        let has = |path: &str| self.settings.iter().any(|setting| setting.path == path);
+        let said = |path: &str| self.settings.iter().find(|setting| setting.path == path);
+        let has = |path: &str| said(path).is_some();
         let lower = model.to_lowercase();
         let known = MODELS.iter().find(|(part, _)| lower.contains(part));
         if let Some((_, profile)) = known.filter(|(_, profile)| registry::text(profile).is_some()) {
@@ -104,6 +105,15 @@ impl Place {
         match self.rotational {
             _ if has("array.members") && self.rotational == Some(false) => {
                 (flash, "it is an array of flash".to_owned())
+            }
+            _ if self.is_on_device && (has("array.members") || has("array.level")) => {
+                let policy = said("cache.write").and_then(|setting| setting.value.as_str());
+                let (profile, cache) = match policy {
+                    Some("through") => ("raid-adapter", ", whose cache is written through"),
+                    Some(_) => ("raid-adapter-cached", ", whose cache is written back"),
+                    None => ("raid-adapter-cached", ""),
+                };
+                (profile, format!("it is a volume of a RAID adapter{cache}"))
             }
             _ if has("array.members") => ("md-hdd", format!("it is an array of {spins}")),
             Some(false) if is_nvme => ("nvme-tlc", "it is an NVMe device".to_owned()),
@@ -157,6 +167,7 @@ mod tests {
             platform: None,
             container: None,
             is_without_room: false,
+            is_on_device: false,
             settings: settings
                 .iter()
                 .map(|(path, value)| Setting {
@@ -202,6 +213,23 @@ mod tests {
             "ultrastar-hc310-4kn"
         );
         assert_eq!(profile(&place(&[], None)), "san-lun");
+        // The same figures, of what is a device to the host.
+        for (policy, expected) in [
+            (None, "raid-adapter-cached"),
+            (Some("back"), "raid-adapter-cached"),
+            (Some("through"), "raid-adapter"),
+        ] {
+            let mut settings = vec![("array.level", "raid5"), ("array.members", "6")];
+            settings.extend(policy.map(|policy| ("cache.write", policy)));
+            let adapter = Place {
+                is_on_device: true,
+                ..place(&settings, None)
+            };
+            let proposal = adapter.propose();
+            assert_eq!(proposal.profile, expected, "{policy:?}");
+            let asks_for_cache = proposal.asks.iter().any(|(path, _)| *path == "cache.write");
+            assert_eq!(asks_for_cache, policy.is_none(), "{policy:?}");
+        }
         for (model, expected) in [
             ("Amazon Elastic Block Store", "aws-gp3"),
             ("PERC H730P Mini", "raid-adapter-cached"),

@@ -1,5 +1,6 @@
 use super::*;
 use crate::decision::Quantity;
+use crate::experiment::Effort;
 use crate::profile::registry;
 use crate::scenario::Scenario;
 use crate::system::Length;
@@ -153,7 +154,12 @@ fn the_same_setting_has_the_gain_of_the_headline_and_others_move_it() {
             warm_up: 500,
             measured: 4_000,
         },
-        seed: 1,
+        effort: Effort {
+            requests: 4_000,
+            ..Effort::default()
+        },
+        is_settled: true,
+        is_whole: false,
         most: 10,
     };
     let nominal = look.nominal().expect("it runs");

@@ -43,6 +43,8 @@ pub use measure::{Counts, MARKS, Mark, Outcome, Resource};
 pub(crate) use store::{DIRTY, REQUESTS};
 pub use store::{LEVEL, Store};
 
+/// Destages of a write-back cache, of which only so many may be under way.
+pub(crate) const DESTAGING: &str = "destages at once (cache.destages)";
 /// Most requests that wait at once in an open loop: beyond that, more arrive than are served.
 const MAX_WAITING: usize = 1 << 20;
 /// Most answers at one instant: beyond that, time stands still.
@@ -365,7 +367,7 @@ impl<D: Device> System<D> {
         }
         if let Some(cached) = self.cached.as_ref().filter(|cached| cached.is_write_back()) {
             let (count, busy) = cached.slots(now);
-            resources.add(use_of("destages at once (cache.destages)", count, busy));
+            resources.add(use_of(DESTAGING, count, busy));
         }
         for device in &self.devices {
             tally += device.tally();

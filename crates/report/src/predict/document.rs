@@ -13,7 +13,7 @@ use straddle_predict::experiment::{Case, Trials};
 use straddle_predict::mechanism::{Cause, Mechanism};
 use straddle_predict::outline::{Place, Taken};
 use straddle_predict::prediction::{Prediction, Question, gain, keeps_up, quantity};
-use straddle_predict::sensitivity::{Corner, Sensitivity, tells};
+use straddle_predict::sensitivity::{Corner, NotKnown, Sensitivity, tells};
 use straddle_predict::study::Missed;
 use straddle_workload::interval::{Interval, Verdict};
 use straddle_workload::offset::Offset;
@@ -441,7 +441,7 @@ fn sensitivity(of: &Sensitivity) -> SensitivityOut<'_> {
                 value: &end.value,
                 gain: end.gain.as_ref().ok().map(|moved| moved.gain),
                 half_width: end.gain.as_ref().ok().map(|moved| moved.half_width),
-                refused: end.gain.as_ref().err().map(String::as_str),
+                refused: end.gain.as_ref().err().map(NotKnown::text),
             })
             .collect(),
     });

@@ -8,6 +8,7 @@ use straddle_predict::experiment::Unsettled;
 use straddle_predict::outline::{Place, Taken};
 use straddle_predict::prediction::{Prediction, Question};
 use straddle_predict::profile::{Origin, Profile};
+use straddle_predict::sensitivity::tells;
 use straddle_predict::study::registry::known_as;
 use straddle_rules::figures::counted;
 use straddle_workload::Workload;
@@ -57,6 +58,18 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
             known_as(&missed.study),
             few(&missed.cells),
             missed.why.join("; ")
+        );
+        lines.line("beware", &text);
+    }
+    if let Some(through) = prediction.written_through {
+        let times = |ratio: f64| decimals(ratio, 2);
+        let text = format!(
+            "written through the cache, as many requests as now would come to {} times the rate ({} to {}): the destages that may be \
+             under way at once (cache.destages) keep members idle. What tells how many there are: {}",
+            times(through.mean),
+            times(through.low),
+            times(through.high),
+            tells("cache.destages")
         );
         lines.line("beware", &text);
     }

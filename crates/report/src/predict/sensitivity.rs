@@ -1,7 +1,7 @@
 //! How far the gain rests on assumptions.
 
 use straddle_predict::prediction::Prediction;
-use straddle_predict::sensitivity::{Corner, End, Varied};
+use straddle_predict::sensitivity::{Corner, End, NotKnown, Varied};
 
 use super::words::prose;
 use crate::bench::text::heading;
@@ -39,7 +39,8 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
     if !shown.is_empty() {
         let gain = |end: &End| match &end.gain {
             Ok(moved) => plus(moved.gain),
-            Err(_) => "impossible".to_owned(),
+            Err(NotKnown::Impossible(_)) => "impossible".to_owned(),
+            Err(NotKnown::Unsettled) => "not known".to_owned(),
         };
         let column =
             |of: &dyn Fn(&Varied) -> String| shown.iter().map(|varied| of(varied).into()).collect();

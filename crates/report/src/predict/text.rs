@@ -137,7 +137,11 @@ fn gains(prediction: &Prediction, width: usize, out: &mut String) {
     let quantity = quantity(&question.workload);
     let mut rows: Vec<(Cell, Cell)> = Vec::new();
     let cases = prediction.trials.cases.iter();
-    for (case, name) in cases.zip(names(&question.offsets)) {
+    let is_unsettled = |at: usize| {
+        let case = prediction.trials.cases.get(at);
+        case.is_some_and(|case| case.unsettled.is_some())
+    };
+    for (at, (case, name)) in cases.zip(names(&question.offsets)).enumerate() {
         if let Some(ratio) = gain(case, quantity) {
             // Ratios to a queue that only grows say how long the run was.
             let verdict = match prediction.overloaded.contains(&0) {
@@ -146,6 +150,9 @@ fn gains(prediction: &Prediction, width: usize, out: &mut String) {
                     Cell::styled(text, GOOD)
                 }
                 true => "does not keep up either".into(),
+                false if is_unsettled(0) || is_unsettled(at) => {
+                    "not known: it came to no steady state".into()
+                }
                 false => said(ratio, question.effort.precision),
             };
             rows.push((name, verdict));

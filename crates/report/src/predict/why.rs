@@ -189,14 +189,23 @@ fn sentences(prediction: &Prediction) -> Option<String> {
                 text.push_str(&format!(" The gain is {}.", signed(gain)));
             }
         }
-        Cause::Latency { busiest } => {
-            let idle = busiest.map_or_else(
-                || "Nothing is saturated".to_owned(),
-                |(name, share)| {
-                    let share = percent(share, 0);
-                    format!("Nothing is saturated (the busiest, {name}, for {share} of the time)")
-                },
-            );
+        Cause::Latency { busiest, full } => {
+            let at = if full.is_some() {
+                format!(" at {from}")
+            } else {
+                String::new()
+            };
+            let mut idle = format!("Nothing is saturated{at}");
+            if let Some((name, share)) = busiest {
+                let share = percent(*share, 0);
+                idle.push_str(&format!(" (the busiest, {name}, for {share} of the time)"));
+            }
+            if let (Some(_), Some(limit)) = (full, &other.busiest) {
+                idle.push_str(&format!(
+                    ", and {} the limit at {to}",
+                    subject(limit).replacen("The", "the", 1)
+                ));
+            }
             let cases = &prediction.trials.cases;
             let mean = |at: usize| cases.get(at).map_or(0.0, |case| case.latency.mean);
             let lasts = format!(

@@ -26,6 +26,11 @@ use pages::{List, MAX_SECTORS, Pages, SECTOR, Sectors};
 const MADE: usize = 1 << 15;
 /// ... which is where they are at most this part of what requests are spread over.
 const SMALL: u64 = 100;
+/// What requests are spread over, in dirty data, up to which pages are often written again while they are dirty: how much of each
+/// is dirty then takes ...
+const HOT: u64 = 8;
+/// ... so many turns of all that is dirty to become what it stays.
+const TURNS: u64 = 6;
 /// Streams of writes that are gathered: pages say of themselves what is dirty, so that a cache need not tell streams apart for it.
 const GATHERED: usize = 256;
 /// A stream's piece is at most this part of what may be dirty.
@@ -212,18 +217,19 @@ impl Cache {
     }
 
     /// Pages of writes, and of all requests, after which the cache is as after a long time of work with so much between its
-    /// marks: half as many again as it may hold. A request has as many as it would touch if it were aligned, wherever it is.
+    /// marks: half as many again as it may hold, and several times that where dirty pages are written again before they are
+    /// destaged. A request has as many as it would touch if it were aligned, wherever it is.
     pub(crate) fn warm_after(&self, share: f64, span: Option<u64>) -> (u64, u64) {
         let some = |pages: usize| {
             let pages = pages as u64;
             pages + pages / 2
         };
-        let written = if self.is_write_back {
-            self.made(share, span)
-        } else {
-            0
-        };
-        (some(written), some(if self.keeps { self.most } else { 0 }))
+        let made = self.made(share, span);
+        let written = if self.is_write_back { made } else { 0 };
+        let is_hot = |span: u64| span / HOT <= made as u64 * self.page;
+        let turns = if span.is_some_and(is_hot) { TURNS } else { 1 };
+        let all = if self.keeps { self.most } else { 0 };
+        (some(written) * turns, some(all))
     }
 
     /// Pages of a request of so many bytes that is aligned.

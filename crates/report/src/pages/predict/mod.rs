@@ -376,7 +376,7 @@ fn sensitivity(of: &Sensitivity) -> Option<Figure> {
         for end in &varied.ends {
             let at = match (end.gain, &end.refused) {
                 (Some(gain), _) => percent(gain - 1.0, 2),
-                (None, why) => format!("cannot be simulated: {}", why.as_deref().unwrap_or("?")),
+                (None, why) => format!("not known: {}", why.as_deref().unwrap_or("?")),
             };
             ends.extend(end.gain);
             table.row([
