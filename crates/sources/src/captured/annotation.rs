@@ -64,6 +64,7 @@ fn plain(line: &str, indent: usize) -> Cow<'_, str> {
 
 /// Where a note at the end of a line begins.
 fn note(line: &str) -> Option<usize> {
+    let time = behind_time(line);
     let mut figures = 0;
     let mut first = true;
     let mut behind_blank = true;
@@ -83,10 +84,26 @@ fn note(line: &str) -> Option<usize> {
         behind_blank = c.is_whitespace();
         first &= behind_blank;
         let digit = c.is_ascii_digit();
-        figures += usize::from(digit && !was_digit);
+        figures += usize::from(digit && !was_digit && at >= time);
         was_digit = digit;
     }
     None
+}
+
+/// Where a line goes on behind the time that it begins with: what is said at a time has no figures for that alone.
+fn behind_time(line: &str) -> usize {
+    let is_of_time = |c: char| c.is_ascii_digit() || "-:.,/+TZ[]".contains(c);
+    let (mut at, mut end) = (0, 0);
+    for word in line.split_inclusive(' ') {
+        if !word.trim_end().chars().all(is_of_time) {
+            break;
+        }
+        at += word.len();
+        if word.contains(':') {
+            end = at;
+        }
+    }
+    end
 }
 
 /// True for what rows of tables begin with, and hardly anything else: paths, branches of a tree, numbers.
@@ -200,6 +217,15 @@ mod tests {
                 "1  1048577  53687091200  // this",
                 "1  1048577  53687091200",
             ),
+            (
+                "2026-03-14T10:00:00.123456Z # Reads  Avg Read Latency (ms)",
+                "2026-03-14T10:00:00.123456Z # Reads  Avg Read Latency (ms)",
+            ),
+            (
+                "[10:00:02] # hostname;interval",
+                "[10:00:02] # hostname;interval",
+            ),
+            ("10:00:02 sda 4.00 12.00 # slow", "10:00:02 sda 4.00 12.00"),
         ] {
             assert_eq!(taken_off(noted.into()), expected);
         }

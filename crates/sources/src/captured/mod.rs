@@ -111,7 +111,12 @@ pub fn is_refused(head: &[u8]) -> bool {
     let lines = text.lines();
     lines.iter().any(|line| {
         let said = line.text.to_lowercase();
-        REFUSALS.iter().any(|refusal| said.contains(refusal))
+        let mut places = REFUSALS.iter().filter_map(|refusal| said.find(refusal));
+        // In the text of a program, it is what somebody else would say.
+        places.any(|at| {
+            let before = &said[..at];
+            before.matches('"').count() % 2 == 0 && !before.contains("/*")
+        })
     })
 }
 
@@ -354,4 +359,32 @@ pub fn stack(captures: Vec<Capture>, settings: &Settings) -> Stack {
     let mut stack = all.stack(&settings.overrides);
     stack.survey(&settings.io);
     stack
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_tool_was_refused_is_no_text_of_a_program() {
+        for (text, expected) in [
+            ("fdisk: cannot open /dev/sda: Permission denied\n", true),
+            (
+                "$ fsutil fsinfo ntfsinfo c:\nError:  Access is denied.\n",
+                true,
+            ),
+            ("open(\"/dev/sda\"): Operation not permitted\n", true),
+            (
+                "#define\tEPERM\t\t 1\t/* Operation not permitted */\n",
+                false,
+            ),
+            ("\t\treturn nil, errors.New(\"must be root\")\n", false),
+            (
+                "mcset cs \"Cannot change.\\nPermission denied.\" \"x\"\n",
+                false,
+            ),
+        ] {
+            assert_eq!(is_refused(text.as_bytes()), expected, "{text}");
+        }
+    }
 }
