@@ -1,7 +1,8 @@
 //! A prediction does not depend on how long it was simulated: the gain from four and from sixteen times as many requests lies
 //! where its interval says, and intervals are narrow.
 //!
-//! Every profile in several levels, with a write-back cache and without, reads, writes and requests in order. A sample here;
+//! Every profile in several levels, with a write-back cache and without, reads, writes and requests in order; and small writes over a few
+//! times a cache. A sample here;
 //! `cargo xtask soak convergence` tries all, on every core. That takes hours on two cores, so what each setting came to is kept beside
 //! the archived report, under a digest of everything that it depends on: a run that was interrupted goes on, on any machine, and another
 //! model begins anew.
@@ -134,7 +135,33 @@ fn all() -> Vec<Setting> {
             }
         }
     }
+    all.extend(
+        HOT.iter()
+            .flat_map(|one| [2, 8].map(|times| hot(*one, times))),
+    );
     all
+}
+
+/// Profiles that write back, and MiB of their caches.
+const HOT: &[(&str, u64)] = &[
+    ("perc5e-raid10", 256),
+    ("msa60-p800", 512),
+    ("raid10-600gb", 512),
+    ("raid-adapter-cached", 1024),
+    ("san-lun", 2048),
+];
+
+/// Small writes over so many times a cache: pages are written again and again while they are dirty.
+fn hot((profile, cache): (&str, u64), times: u64) -> Setting {
+    let Setting { name, mut pair } = setting(profile, 0, 0, 1);
+    for scenario in &mut pair {
+        scenario.workload.sizes = vec![(Unit::new(4096).expect("not zero"), 1)];
+        scenario.span = Some(Bytes::new(times * cache << 20));
+    }
+    Setting {
+        name: format!("{name} of 4 KiB over {times} caches"),
+        pair,
+    }
 }
 
 /// What one setting came to.
