@@ -156,7 +156,7 @@ fn hot((profile, cache): (&str, u64), times: u64) -> Setting {
     let Setting { name, mut pair } = setting(profile, 0, 0, 1);
     for scenario in &mut pair {
         scenario.workload.sizes = vec![(Unit::new(4096).expect("not zero"), 1)];
-        scenario.span = Some(Bytes::new(times * cache << 20));
+        scenario.span = Some(Bytes::new((times * cache) << 20));
     }
     Setting {
         name: format!("{name} of 4 KiB over {times} caches"),
