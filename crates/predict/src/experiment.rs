@@ -28,6 +28,7 @@ use straddle_workload::interval::{Estimate, Interval, ratio::LogRatio};
 
 use crate::model::cache::destages;
 use crate::profile::Refusal;
+use crate::quantity::Quantity;
 use crate::scenario::Scenario;
 use crate::system::{Counts, Length, Resource, Start, Store};
 use steady::{Beginning, Halves};
@@ -113,6 +114,19 @@ pub struct Case {
     pub gain: Option<Interval>,
     /// Mean latency as a multiple of the baseline's, likewise.
     pub latency_ratio: Option<Interval>,
+}
+
+/// How much better a case is than the baseline; `None` for the baseline itself.
+#[must_use]
+pub fn gain(case: &Case, quantity: Quantity) -> Option<Interval> {
+    match quantity {
+        Quantity::Rate => case.gain,
+        Quantity::Latency => case.latency_ratio.map(|ratio| Interval {
+            mean: 1.0 / ratio.mean,
+            low: 1.0 / ratio.high,
+            high: 1.0 / ratio.low,
+        }),
+    }
 }
 
 /// Simulates scenarios with the same random numbers until every gain's interval is narrow enough; of a single scenario,

@@ -7,6 +7,7 @@ use straddle_workload::{Percent, Workload};
 
 use crate::compose;
 use crate::decision::{self, Decision, Evidence, Quantity, Recommendation, Work};
+pub use crate::experiment::gain;
 use crate::experiment::{Case, Effort, Trials, compare};
 use crate::mechanism::{Cause, Mechanism, cause};
 use crate::outline::{Place, Taken};
@@ -381,19 +382,6 @@ pub fn quantity(workload: &Workload) -> Quantity {
     match workload.rate {
         Some(_) => Quantity::Latency,
         None => Quantity::Rate,
-    }
-}
-
-/// How much better a case is than the baseline; `None` for the baseline itself.
-#[must_use]
-pub fn gain(case: &Case, quantity: Quantity) -> Option<Interval> {
-    match quantity {
-        Quantity::Rate => case.gain,
-        Quantity::Latency => case.latency_ratio.map(|ratio| Interval {
-            mean: 1.0 / ratio.mean,
-            low: 1.0 / ratio.high,
-            high: 1.0 / ratio.low,
-        }),
     }
 }
 

@@ -6,13 +6,12 @@ use straddle_workload::interval::Estimate;
 use super::{Moved, NotKnown, with};
 use crate::experiment::steady::{self, Halves, plain};
 use crate::experiment::trial::{add, in_order};
-use crate::experiment::{Effort, compare};
+use crate::experiment::{Effort, compare, gain};
 use crate::kernel::Time;
-use crate::prediction::{capacity, gain};
 use crate::profile::{Profile, Refusal, Value};
 use crate::quantity::Quantity;
 use crate::scenario::Scenario;
-use crate::system::{Length, Start, Store};
+use crate::system::{self, Length, Start, Store};
 
 /// Replicates at each setting. The headline has more; these are its first.
 const REPLICATES: u32 = 3;
@@ -254,6 +253,10 @@ fn changed(profile: &Profile, values: &[(&str, &Value)]) -> Result<Profile, Refu
         changed = with(changed, path, value)?;
     }
     Ok(changed)
+}
+
+fn capacity(profile: &Profile) -> Result<Bytes, Refusal> {
+    system::capacity(&profile.complete()?).map(Bytes::new)
 }
 
 fn threads() -> usize {
