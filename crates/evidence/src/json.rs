@@ -86,7 +86,7 @@ const DEEPEST: usize = 64;
 const LONGEST_KEY: usize = 1024;
 /// Clients that break a document into lines break it at 256 characters (sqlcmd), at 2,033 (Management Studio) and longer ones.
 const BREAKS_FROM: usize = 256;
-const LONGEST_BROKEN: usize = 1 << 16;
+const MAX_BROKEN_LEN: usize = 1 << 16;
 
 impl Walker {
     /// Takes a line, and tells what it meets in it.
@@ -104,7 +104,7 @@ impl Walker {
                 joined.as_str()
             }
         };
-        if text.len() > line.text.len() + LONGEST_BROKEN {
+        if text.len() > line.text.len() + MAX_BROKEN_LEN {
             return State::Broken;
         }
         let bytes = text.as_bytes();

@@ -8,7 +8,7 @@ use crate::table::Head;
 
 /// Fields of one row, and characters of one.
 const MAX_FIELDS: usize = 512;
-const LONGEST_FIELD: usize = 4096;
+const MAX_FIELD_LEN: usize = 4096;
 /// Objects in each other.
 const MAX_DEPTH: usize = 8;
 
@@ -34,7 +34,7 @@ impl Upright {
             return false;
         }
         self.keys.push(key.trim().to_owned());
-        let value = value.trim().chars().take(LONGEST_FIELD).collect();
+        let value = value.trim().chars().take(MAX_FIELD_LEN).collect();
         self.values.push((number, value));
         true
     }

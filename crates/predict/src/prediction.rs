@@ -143,7 +143,7 @@ pub fn predict_mixes(
                     ..question.clone()
                 };
                 other.workload.reads = mix;
-                predict(other, |_| {})?.decision
+                predicted(other, |_| {})?.0.decision
             }
         };
         first.mixes.extend(decision.map(|decision| Mix {
@@ -161,7 +161,17 @@ const KEEPS_UP: f64 = 0.97;
 ///
 /// # Errors
 /// What cannot be simulated, with the key, the value and what would be allowed.
-pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Prediction, Refusal> {
+pub fn predict(question: Question, step: impl FnMut(&str)) -> Result<Prediction, Refusal> {
+    let (mut found, scenarios) = predicted(question, step)?;
+    found.written_through = written_through(&found.question, &scenarios, &found.trials);
+    Ok(found)
+}
+
+/// The same without a look at other write policies, and what was simulated.
+fn predicted(
+    mut question: Question,
+    mut step: impl FnMut(&str),
+) -> Result<(Prediction, Vec<Scenario>), Refusal> {
     question.profile = question.profile.complete()?;
     let is_whole = question.span.is_none();
     question.span = Some(span(&question)?);
@@ -220,9 +230,8 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
         found = Some((decision, cause));
     }
     let (decision, cause) = found.unzip();
-    let written_through = written_through(&question, &scenarios, &trials);
     let missed = study::missed(&question.profile.name);
-    Ok(Prediction {
+    let prediction = Prediction {
         place: None,
         mechanisms: trials
             .cases
@@ -232,7 +241,7 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
         question,
         trials,
         best,
-        written_through,
+        written_through: None,
         cause: cause.flatten(),
         sensitivity,
         decision,
@@ -240,7 +249,8 @@ pub fn predict(mut question: Question, mut step: impl FnMut(&str)) -> Result<Pre
         are_usual_mixes: false,
         missed,
         overloaded,
-    })
+    };
+    Ok((prediction, scenarios))
 }
 
 /// How much faster the baseline would be if writes went through the cache; `None` where it would not be, or where destages do not

@@ -65,22 +65,21 @@ impl Look<'_> {
     /// The pair with requests spread over what the smallest of these settings has room for, and all that make it smaller together.
     pub(super) fn narrowed(&self, settings: &[Setting<'_>]) -> Result<[Scenario; 2], Refusal> {
         let [baseline, _] = self.pair;
-        let room = |profile: Result<Profile, Refusal>| capacity(&profile.ok()?).ok();
         let whole = capacity(&baseline.profile)?;
         let mut least = whole;
-        let mut together = baseline.profile.clone();
+        let mut together = (baseline.profile.clone(), whole);
         for values in settings {
-            let Some(alone) = room(changed(&baseline.profile, values)) else {
-                continue;
+            let room = |profile: &Profile| {
+                let profile = changed(profile, values).ok()?;
+                let room = capacity(&profile).ok()?;
+                Some((profile, room))
             };
-            least = least.min(alone);
-            let further = changed(&together, values);
-            if let (Some(all), Ok(further)) = (room(further.clone()), further)
-                && room(Ok(together.clone())).is_some_and(|before| all < before)
-            {
-                (together, least) = (further, least.min(all));
+            least = room(&baseline.profile).map_or(least, |(_, room)| least.min(room));
+            if let Some(further) = room(&together.0).filter(|(_, room)| *room < together.1) {
+                together = further;
             }
         }
+        least = least.min(together.1);
         let lost = whole.checked_sub(least).unwrap_or(Bytes::ZERO);
         Ok(self.pair.clone().map(|scenario| Scenario {
             span: scenario.span.and_then(|span| span.checked_sub(lost)),
