@@ -242,3 +242,38 @@ fn members_do_what_the_counted_requests_bring() {
         }
     }
 }
+
+#[test]
+fn a_cache_that_is_a_small_part_of_the_array_begins_as_full_as_it_stays() {
+    // 32,768 pages, of which a quarter are made before time begins, and a full cache: what comes in waits for what goes out.
+    let settings = [
+        ("cache.size", "256 MiB"),
+        ("server.capacity", "1 TiB"),
+        ("server.service", "1 ms"),
+        ("cache.read", "on"),
+    ];
+    let profile = cached(4, &settings);
+    let pair = [32_256, 1 << 20].map(|offset| {
+        let mut scenario = workload(profile.clone(), 8192, 0, Pattern::Random, offset);
+        scenario.span = Some(Bytes::new(1 << 40));
+        scenario
+    });
+    let effort = Effort {
+        requests: 20_000,
+        ..Effort::default()
+    };
+    let found = compare(&pair, effort).expect("they run");
+    assert_eq!(found.length.measured, effort.requests, "steady at once");
+    // Four members of 1,000 operations a second at most; each unaligned request is split over two of them.
+    let rates = [0, 1].map(|case| found.cases[case].rate.mean);
+    assert!((1_850.0..=2_001.0).contains(&rates[0]), "{rates:?}");
+    assert!((3_600.0..=4_001.0).contains(&rates[1]), "{rates:?}");
+    for case in &found.cases {
+        assert_eq!(case.unsettled, None);
+        let names: Vec<_> = case.stores.iter().map(|store| store.name).collect();
+        assert_eq!(names.len(), 3, "{names:?}");
+        for store in &case.stores {
+            assert!(store.drift().abs() < 0.01, "{store:?}");
+        }
+    }
+}

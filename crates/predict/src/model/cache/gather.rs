@@ -3,6 +3,9 @@
 //! A cache that destaged at once what a stream has just written would write each page in the parts in which it came. So the
 //! pages of the piece that a stream is in are held back, until it has left the piece, or goes elsewhere, or there is no room.
 
+use slab::Slab;
+use std::collections::VecDeque;
+
 use crate::model::Operation;
 
 /// Writes in sequence after which a stream is one.
@@ -35,7 +38,11 @@ impl Stream {
 /// All streams that are known.
 #[derive(Debug)]
 pub(super) struct Gather {
-    streams: Vec<Stream>,
+    streams: Slab<Stream>,
+    /// Ends of streams, in order, and which each is of. A vector, as there are few, and random writes come and go all the time.
+    ends: Vec<(u64, usize)>,
+    /// When which stream was seen; of each stream, only its last entry counts.
+    seen: VecDeque<(u64, usize)>,
     most: usize,
     /// Bytes of a piece.
     piece: u64,
@@ -47,7 +54,9 @@ pub(super) struct Gather {
 impl Gather {
     pub(super) fn new(most: usize, piece: u64) -> Gather {
         Gather {
-            streams: Vec::new(),
+            streams: Slab::new(),
+            ends: Vec::new(),
+            seen: VecDeque::new(),
             most,
             piece,
             writes: 0,
@@ -58,9 +67,7 @@ impl Gather {
     /// A write comes: from which byte on pages are held back for it, if they are.
     pub(super) fn observe(&mut self, write: Operation) -> Option<u64> {
         self.writes += 1;
-        let near = write.len.saturating_mul(NEAR);
-        let known = |stream: &&mut Stream| write.start.abs_diff(stream.end) <= near;
-        let Some(stream) = self.streams.iter_mut().find(known) else {
+        let Some(mut stream) = self.nearest(write).map(|place| self.take(place)) else {
             self.begin(write);
             return None;
         };
@@ -69,20 +76,72 @@ impl Gather {
         stream.bytes = stream.bytes.saturating_add(write.len);
         stream.seen = self.writes;
         stream.writes = stream.writes.saturating_add(1);
-        if !stream.is_sequential() {
-            return None;
+        let is_sequential = stream.is_sequential();
+        if is_sequential {
+            stream.holds = true;
+            let from = stream.end / self.piece * self.piece;
+            if from > stream.held {
+                self.released.push((stream.held, from));
+                stream.held = from;
+            }
         }
-        stream.holds = true;
-        let from = stream.end / self.piece * self.piece;
-        if from > stream.held {
-            self.released.push((stream.held, from));
-            stream.held = from;
+        self.put(stream);
+        is_sequential.then_some(stream.held)
+    }
+
+    /// The stream that a write belongs to, by its place among the ends.
+    fn nearest(&self, write: Operation) -> Option<usize> {
+        let near = write.len.saturating_mul(NEAR);
+        let behind = self.ends.partition_point(|(end, _)| *end < write.start);
+        let away = |place: usize| {
+            self.ends
+                .get(place)
+                .map(|(end, _)| end.abs_diff(write.start))
+        };
+        let places = [behind.checked_sub(1), Some(behind)].into_iter().flatten();
+        let places = places.filter_map(|place| Some((away(place)?, place)));
+        let nearest = places.min().filter(|(away, _)| *away <= near);
+        nearest.map(|(_, place)| place)
+    }
+
+    fn take(&mut self, place: usize) -> Stream {
+        let (_, key) = self.ends.remove(place);
+        self.streams.remove(key)
+    }
+
+    fn put(&mut self, stream: Stream) {
+        // Two that have come to the same place go on as one.
+        self.forget(stream.end);
+        let place = self.ends.partition_point(|(end, _)| *end < stream.end);
+        let key = self.streams.insert(stream);
+        self.ends.insert(place, (stream.end, key));
+        if self.seen.len() >= 2 * self.most {
+            let streams = &self.streams;
+            self.seen
+                .retain(|(seen, key)| is_last(streams, *seen, *key));
         }
-        Some(stream.held)
+        self.seen.push_back((stream.seen, key));
+    }
+
+    /// The stream that ends there is none any longer.
+    fn forget(&mut self, end: u64) {
+        if let Ok(place) = self.ends.binary_search_by_key(&end, |(end, _)| *end) {
+            let old = self.take(place);
+            if old.holds {
+                self.released.push((old.held, old.end));
+            }
+        }
     }
 
     fn begin(&mut self, write: Operation) {
-        let stream = Stream {
+        while self.streams.len() >= self.most
+            && let Some((seen, key)) = self.seen.pop_front()
+        {
+            if is_last(&self.streams, seen, key) {
+                self.forget(self.streams[key].end);
+            }
+        }
+        self.put(Stream {
             end: write.end(),
             held: write.start / self.piece * self.piece,
             holds: false,
@@ -90,20 +149,14 @@ impl Gather {
             bytes: write.len,
             writes: 1,
             seen: self.writes,
-        };
-        if self.streams.len() < self.most {
-            self.streams.push(stream);
-        } else if let Some(oldest) = self.streams.iter_mut().min_by_key(|stream| stream.seen) {
-            let old = std::mem::replace(oldest, stream);
-            if old.holds {
-                self.released.push((old.held, old.end));
-            }
-        }
+        });
     }
 
     /// Nothing is held any longer: room is needed, or there is nothing else to do.
     pub(super) fn give_up(&mut self) {
-        for stream in self.streams.drain(..) {
+        self.ends.clear();
+        self.seen.clear();
+        for stream in self.streams.drain() {
             if stream.holds {
                 self.released.push((stream.held, stream.end));
             }
@@ -114,6 +167,11 @@ impl Gather {
     pub(super) fn released(&mut self) -> Option<(u64, u64)> {
         self.released.pop()
     }
+}
+
+/// True where a stream has not been seen since.
+fn is_last(streams: &Slab<Stream>, seen: u64, key: usize) -> bool {
+    streams.get(key).is_some_and(|stream| stream.seen == seen)
 }
 
 #[cfg(test)]
@@ -158,5 +216,43 @@ mod tests {
             let elsewhere = gather.observe(write(100_000 + 1_000 * n));
             assert_eq!(elsewhere, None);
         }
+    }
+
+    #[test]
+    fn the_stream_that_was_seen_longest_ago_makes_room_whatever_was_seen_often() {
+        let mut gather = Gather::new(3, 65_536);
+        // Two streams that go on, more often than there is room for what was seen, and a third that goes on last.
+        for n in 0..20 {
+            gather.observe(write(n));
+            gather.observe(write(10_000 + n));
+        }
+        gather.observe(write(20_000));
+        gather.observe(write(20_001));
+        gather.observe(write(20));
+        // The one at 10,000 has waited longest: what it holds is given back.
+        assert_eq!(gather.observe(write(30_000)), None);
+        let released = std::iter::from_fn(|| gather.released()).collect::<Vec<_>>();
+        let last = (10_016 * 4096, 10_020 * 4096);
+        assert!(released.contains(&last), "{released:?}");
+        assert_eq!(gather.observe(write(21)), Some(16 * 4096), "it goes on");
+        assert_eq!(gather.observe(write(10_020)), None, "it begins anew");
+    }
+
+    #[test]
+    fn streams_that_meet_go_on_as_one_and_nothing_stays_held() {
+        let mut gather = Gather::new(4, 65_536);
+        // Far from each other as requests of 512 bytes are long, and then one of them reaches to the end of the other.
+        let small = |start: u64| Operation::write(start, 512);
+        for n in 0..3 {
+            gather.observe(small(n * 512));
+            gather.observe(small(32_768 + n * 512));
+        }
+        let long = Operation::write(1536, 32_768);
+        assert_eq!(gather.observe(long), Some(0));
+        let released = std::iter::from_fn(|| gather.released()).collect::<Vec<_>>();
+        assert_eq!(released, [(0, 32_768 + 1536)], "what the other held");
+        gather.give_up();
+        let released = std::iter::from_fn(|| gather.released()).collect::<Vec<_>>();
+        assert_eq!(released, [(0, 32_768 + 1536)], "and one is left");
     }
 }

@@ -22,10 +22,10 @@ use keys::{
 };
 use pages::{List, MAX_SECTORS, Pages, SECTOR, Sectors};
 
-/// Most pages that are made before time begins where few would be met again, ...
-const MADE: usize = 1 << 15;
-/// ... which is where they are at most this part of what requests are spread over.
-const SMALL: u64 = 100;
+/// Most dirty pages that are made before time begins where few would be met again, ...
+const MADE: usize = 1 << 13;
+/// ... which is where they are at most this part of what requests are spread over: half a percent, to which gains are known.
+const SMALL: u64 = 200;
 /// What requests are spread over, in dirty data, up to which pages are often written again while they are dirty: how much of each
 /// is dirty then takes ...
 const HOT: u64 = 8;
@@ -67,8 +67,10 @@ pub(crate) struct Cache {
     gather: Gather,
     /// Pages that became dirty, since the beginning.
     dirtied: u64,
-    /// Dirty pages that are not made.
+    /// Dirty pages that are not made: those written last.
     left_out: usize,
+    /// Before time begins, as many pages as should stay dirty did.
+    is_filled: bool,
     /// A buffer for what happens before time begins.
     backfills: Vec<Operation>,
     /// Writes are answered from here.
@@ -149,6 +151,7 @@ impl Cache {
             ),
             dirtied: 0,
             left_out: 0,
+            is_filled: false,
             backfills: Vec::new(),
             ahead: Ahead::new(count(&STREAMS), section.whole(&READ_AHEAD), capacity),
             is_write_back: section.word(&WRITE) == "back",
@@ -168,7 +171,7 @@ impl Cache {
         Held {
             dirty: bytes(self.used()),
             dirtied: self.page * self.dirtied,
-            all: bytes(self.used() + self.pages.len(List::Clean)),
+            all: bytes(self.used() + self.pages.clean()),
             inserted: self.page * self.pages.inserted,
             keeps: self.keeps,
         }
@@ -196,23 +199,31 @@ impl Cache {
         self.low + above
     }
 
-    /// How many of the pages between the marks are made before time begins. Of pages that are a small part of what random
-    /// requests are spread over, none is met again: only those are made that come to be destaged.
+    /// True of pages that are a small part of what random requests are spread over: none is met again.
+    fn is_small(&self, pages: usize, span: Option<u64>) -> bool {
+        let bytes = self.page.saturating_mul(pages as u64);
+        span.is_some_and(|span| bytes.saturating_mul(SMALL) <= span)
+    }
+
+    /// How many of the pages between the marks are made before time begins: where none is met again, only those that come to be
+    /// destaged.
     pub(crate) fn made(&self, share: f64, span: Option<u64>) -> usize {
         let pages = self.between_marks(share);
-        let is_small = |span: u64| (pages as u64 * self.page).saturating_mul(SMALL) <= span;
-        match span.is_some_and(is_small) {
+        match self.is_small(pages, span) {
             true => pages.min(MADE),
             false => pages,
         }
     }
 
-    /// Pages that were not made are there nevertheless: the ones written last.
+    /// Pages that were not made are there nevertheless: dirty ones, the ones written last; clean ones, the least recently used.
     pub(crate) fn leave_out(&mut self, share: f64, span: Option<u64>) {
-        let made = self.made(share, span);
         // Where writes are few, fewer were made.
-        if self.used() >= made {
-            self.left_out = self.between_marks(share) - made;
+        if self.is_filled {
+            self.left_out = self.between_marks(share).saturating_sub(self.used());
+        }
+        self.pages.leave_out_dirty(self.left_out);
+        if self.keeps && self.is_small(self.most, span) {
+            self.pages.leave_out_clean();
         }
     }
 
@@ -228,7 +239,8 @@ impl Cache {
         let written = if self.is_write_back { made } else { 0 };
         let is_hot = |span: u64| span / HOT <= made as u64 * self.page;
         let turns = if span.is_some_and(is_hot) { TURNS } else { 1 };
-        let all = if self.keeps { self.most } else { 0 };
+        let kept = self.keeps && !self.is_small(self.most, span);
+        let all = if kept { self.most } else { 0 };
         (some(written) * turns, some(all))
     }
 
@@ -253,6 +265,7 @@ impl Cache {
             if at >= operation.end() && self.used() <= dirty {
                 return;
             }
+            self.is_filled = true;
             let mut backfills = std::mem::take(&mut self.backfills);
             let run = self.next_run(true, &mut backfills);
             self.backfills = backfills;
@@ -400,7 +413,9 @@ impl Cache {
             self.release();
         }
         let least = if is_urgent { 0 } else { self.low };
-        if self.under_way >= self.destages || self.pages.len(List::Dirty) <= least {
+        // Those that were not made wait with the others.
+        let waiting = self.pages.len(List::Dirty) + self.left_out;
+        if self.under_way >= self.destages || waiting <= least {
             return None;
         }
         let oldest = self.pages.first(List::Dirty)?;

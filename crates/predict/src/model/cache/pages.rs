@@ -54,6 +54,8 @@ pub(super) struct Pages {
     pages: Vec<Page>,
     free: Vec<u32>,
     most: usize,
+    /// Clean pages that are not made, and that nothing is ever looked for in: the least recently used.
+    left_out: usize,
     /// Indices of pages by a hash of their numbers; a power of two, at least twice as many as pages.
     table: Vec<u32>,
     /// Right shift of a 64-bit hash to the table's width.
@@ -77,6 +79,7 @@ impl Pages {
             pages: Vec::new(),
             free: Vec::new(),
             most,
+            left_out: 0,
             table: vec![NONE; places],
             shift: u64::BITS - places.trailing_zeros(),
             clean: none,
@@ -134,10 +137,28 @@ impl Pages {
         match list {
             List::Clean => self.clean.len,
             List::Dirty => self.dirty.len,
-            List::Held | List::Neither => {
-                self.pages.len() - self.free.len() - self.clean.len - self.dirty.len
-            }
+            List::Held | List::Neither => self.made() - self.clean.len - self.dirty.len,
         }
+    }
+
+    /// Clean pages, with those that are not made.
+    pub(super) fn clean(&self) -> usize {
+        self.clean.len + self.left_out
+    }
+
+    /// So many dirty pages that are not made take up room for good.
+    pub(super) fn leave_out_dirty(&mut self, pages: usize) {
+        self.most = self.most.saturating_sub(pages).max(self.made());
+    }
+
+    /// What is free is taken up by clean pages that are not made; they make room before all others.
+    pub(super) fn leave_out_clean(&mut self) {
+        self.left_out = self.most - self.made();
+    }
+
+    /// Pages that are made.
+    fn made(&self) -> usize {
+        self.pages.len() - self.free.len()
     }
 
     /// The page that has been in a list for longest.
@@ -154,7 +175,9 @@ impl Pages {
     /// A new page, empty and in neither list, of a number that is not there; a clean one makes room when there is no other.
     /// `None` when all that is there is dirty or in flight.
     pub(super) fn insert(&mut self, number: u64) -> Option<u32> {
-        if self.pages.len() - self.free.len() >= self.most {
+        if self.made() + self.left_out >= self.most && self.left_out > 0 {
+            self.left_out -= 1;
+        } else if self.made() >= self.most {
             let oldest = self.first(List::Clean)?;
             self.remove(oldest);
         }

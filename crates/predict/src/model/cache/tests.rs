@@ -292,3 +292,69 @@ fn a_page_count_beyond_the_bound_is_refused() {
     let refusal = cache(&[("cache.low", "0.9")], 1 << 40, 1 << 20).expect_err("above high");
     assert!(refusal.to_string().contains("cache.low"));
 }
+
+/// Random writes of 4 KiB over a TiB before time begins, of which one in so many straddles two pages.
+fn warmed(straddles: u64, writes: u64, share: f64, read: &str) -> Cache {
+    const SPAN: u64 = 1 << 40;
+    let settings = [
+        ("cache.size", "64 MiB"),
+        ("cache.low", "0.5"),
+        ("cache.high", "0.75"),
+        ("cache.read", read),
+    ];
+    let mut cache = cache(&settings, SPAN + 4096, 1 << 20).expect("it can be built");
+    let made = cache.made(share, Some(SPAN));
+    assert_eq!(made, MADE, "fewer than the marks");
+    for n in 1..=writes {
+        // The golden ratio spreads them, and no two of them meet.
+        let place = n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 36;
+        let off = if n.is_multiple_of(straddles) { 2048 } else { 0 };
+        cache.warm(Operation::write(place * 4096 + off, 4096), made);
+    }
+    cache.leave_out(share, Some(SPAN));
+    cache
+}
+
+#[test]
+fn pages_that_were_not_made_are_there_whatever_the_last_run_took() {
+    // A run of a write that straddles takes two pages, so that one fewer than was asked for may be left.
+    for straddles in [1, 2, 3] {
+        for writes in 10_000..10_012 {
+            let mut cache = warmed(straddles, writes, 1.0, "off");
+            assert_eq!(cache.used(), 12_288, "{straddles} {writes}");
+            assert_eq!(cache.write(1 << 39, (1 << 39) + 4096), 1 << 39, "no room");
+            let room = cache.run(true).expect("some are made");
+            cache.destaged(room.write);
+            assert_eq!(cache.write(1 << 39, (1 << 39) + 4096), (1 << 39) + 4096);
+        }
+    }
+    // Where fewer were written than are made, nothing was left out.
+    assert_eq!(warmed(u64::MAX, 5_000, 1.0, "off").used(), 5_000);
+}
+
+#[test]
+fn pages_that_were_not_made_wait_to_be_destaged_with_the_others() {
+    // A tenth of the way from 8,192 to 12,288.
+    let mut cache = warmed(u64::MAX, 10_000, 0.1, "off");
+    assert_eq!(cache.used(), 8_601);
+    while let Some(run) = cache.run(false) {
+        cache.destaged(run.write);
+    }
+    assert_eq!(cache.used(), 8_192, "down to the low-water mark");
+}
+
+#[test]
+fn clean_pages_that_were_not_made_make_room_first() {
+    let mut cache = warmed(u64::MAX, 10_000, 1.0, "on");
+    assert_eq!(cache.held().all, 64 << 20, "it is full");
+    let read = |place: u64| Operation::read(place << 20, 4096);
+    // As many as were clean, and none of those that came last has gone.
+    for place in 0..4096 {
+        cache.fill(read(place));
+        assert_eq!(cache.held().all, 64 << 20);
+    }
+    for place in 2048..4096 {
+        assert_eq!(cache.read(read(place)), Found::All, "{place}");
+    }
+    assert_eq!(cache.used(), 12_288, "what is dirty stays");
+}
