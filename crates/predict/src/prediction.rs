@@ -65,9 +65,8 @@ pub struct Prediction {
     pub mixes: Vec<Mix>,
     /// Nobody said which mixes: they are [`MIXES`].
     pub are_usual_mixes: bool,
-    /// Rate at the baseline if writes went through the cache, as a multiple of what it is, where writing back is the slower: what
-    /// may be destaged at once then holds the members back.
-    pub written_through: Option<Interval>,
+    /// The first of the mixes in which the baseline would be faster if writes went through the cache.
+    pub written_through: Option<WrittenThrough>,
     /// Studies in which the profile is known to be out of tolerance.
     pub missed: Vec<Missed>,
     /// Offsets at which an open loop offers more than is served: their queues grow for as long as the run lasts.
@@ -88,6 +87,15 @@ pub const MIXES: [Percent; 3] = match (Percent::new(100), Percent::new(0), Perce
     (Some(reads), Some(writes), Some(mixed)) => [reads, writes, mixed],
     _ => [Percent::ALL; 3],
 };
+
+/// Writing back is slower than writing through: what may be destaged at once holds the members back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WrittenThrough {
+    /// Share of reads of the mix.
+    pub reads: Percent,
+    /// Rate at the baseline if writes went through the cache, as a multiple of what it is.
+    pub rate: Interval,
+}
 
 impl Prediction {
     /// The call that all mixes come to; `None` where it depends on the mix. Assumptions are varied for the first of them only.
@@ -143,7 +151,10 @@ pub fn predict_mixes(
                     ..question.clone()
                 };
                 other.workload.reads = mix;
-                predicted(other, |_| {})?.0.decision
+                let (found, scenarios) = predicted(other, |_| {})?;
+                let through = || written_through(&found.question, &scenarios, &found.trials);
+                first.written_through = first.written_through.or_else(through);
+                found.decision
             }
         };
         first.mixes.extend(decision.map(|decision| Mix {
@@ -253,13 +264,13 @@ fn predicted(
     Ok((prediction, scenarios))
 }
 
-/// How much faster the baseline would be if writes went through the cache; `None` where it would not be, or where destages do not
-/// hold it back.
+/// How much faster the baseline would be if writes went through the cache; `None` where it would not be, or where it is not
+/// destages that hold it back.
 fn written_through(
     question: &Question,
     scenarios: &[Scenario],
     trials: &Trials,
-) -> Option<Interval> {
+) -> Option<WrittenThrough> {
     let (baseline, case) = (scenarios.first()?, trials.cases.first()?);
     let held = Mechanism::of(case, &question.workload)
         .full
@@ -281,8 +292,11 @@ fn written_through(
         ..question.effort
     };
     let found = compare(&[baseline.clone(), through], effort).ok()?;
-    let gain = found.cases.get(1)?.gain?;
-    (gain.low > 1.0).then_some(gain)
+    let rate = found.cases.get(1)?.gain?;
+    (rate.low > 1.0).then_some(WrittenThrough {
+        reads: question.workload.reads,
+        rate,
+    })
 }
 
 /// False in an open loop that offers more than is served.

@@ -7,7 +7,7 @@ use straddle_geometry::{Bytes, Unit};
 use straddle_predict::Arrivals;
 use straddle_predict::decision::{Recommendation, Work};
 use straddle_predict::experiment::Effort;
-use straddle_predict::prediction::{Prediction, Question, predict};
+use straddle_predict::prediction::{Prediction, Question, predict, predict_mixes};
 use straddle_predict::profile::{Origin, Profile, registry};
 use straddle_predict::sensitivity::NotKnown;
 use straddle_workload::offset::Offset;
@@ -255,7 +255,7 @@ fn a_cache_that_writes_back_more_slowly_than_through_says_so() {
         let mut question = written(profile, 32, Some(8 << 30));
         question.sensitivities = 0;
         let found = predict(question, |_| {}).expect("it runs");
-        found.written_through.map(|gain| gain.mean)
+        found.written_through.map(|through| through.rate.mean)
     };
     let back = of(ours("raid10-600gb")).expect("7 destages, and 8 disks with a queue each");
     assert!((1.4..2.2).contains(&back), "{back}");
@@ -267,6 +267,18 @@ fn a_cache_that_writes_back_more_slowly_than_through_says_so() {
     };
     assert_eq!(of(set("cache.write", "through")), None);
     assert_eq!(of(ours("md-hdd")), None, "no cache");
+}
+
+#[test]
+fn a_cache_that_writes_back_more_slowly_in_some_mix_says_in_which() {
+    let mut question = written(ours("raid10-600gb"), 32, Some(8 << 30));
+    question.sensitivities = 0;
+    let mixes = [100, 0].map(|reads| Percent::new(reads).expect("a share"));
+    let found = predict_mixes(question, &mixes, |_| {}).expect("it runs");
+    let through = found.written_through.expect("destages are what is busy");
+    assert_eq!(through.reads, mixes[1], "reads alone destage nothing");
+    assert!((1.4..2.2).contains(&through.rate.mean), "{through:?}");
+    assert_eq!(found.mixes.len(), 2);
 }
 
 #[test]

@@ -63,12 +63,18 @@ pub(super) fn render(prediction: &Prediction, width: usize, out: &mut String) {
     }
     if let Some(through) = prediction.written_through {
         let times = |ratio: f64| decimals(ratio, 2);
+        let mut of = question.clone();
+        of.workload.reads = through.reads;
+        let whose = match through.reads == question.workload.reads {
+            true => "as many requests as now".to_owned(),
+            false => workload(&of),
+        };
         let text = format!(
-            "written through the cache, as many requests as now would come to {} times the rate ({} to {}): the destages that may be \
+            "written through the cache, {whose} would come to {} times the rate ({} to {}): the destages that may be \
              under way at once (cache.destages) keep members idle. What tells how many there are: {}",
-            times(through.mean),
-            times(through.low),
-            times(through.high),
+            times(through.rate.mean),
+            times(through.rate.low),
+            times(through.rate.high),
             tells("cache.destages")
         );
         lines.line("beware", &text);
