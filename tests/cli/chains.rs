@@ -9,7 +9,7 @@
 //! `STRADDLE_SOAK=1`.
 
 use crate::support::qemu::{Rng, qemu_img, qemu_io};
-use crate::support::straddle;
+use crate::support::{in_memory, straddle};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -39,7 +39,7 @@ struct Bench {
 impl Bench {
     fn new(seed: u64) -> Bench {
         Bench {
-            folder: tempfile::tempdir().expect("temporary folder"),
+            folder: in_memory(),
             rng: Rng(seed),
             edges: Vec::new(),
             written: 0,
@@ -94,25 +94,29 @@ impl Bench {
         self.edges.extend(at.checked_sub(1));
     }
 
+    /// A byte of a disk so long: anywhere, at the ends of a write, and at those of one of the last.
+    fn sample(&mut self, number: u64, size: u64) -> u64 {
+        let edges = self.edges.len() as u64;
+        let sector = match number % 3 {
+            0 => self.rng.below(size / SECTOR),
+            1 => self.edges[self.rng.below(edges) as usize],
+            _ => self.edges[(edges - 1 - self.rng.below(edges / 4)) as usize],
+        };
+        let within = self.rng.below(SECTOR - WINDOW as u64 + 1);
+        sector.min(size / SECTOR - 1) * SECTOR + within
+    }
+
     /// Compares `samples` places of the disk in `name` with what `raw` holds; which files they lay in, and how often.
     fn compare_with(&mut self, name: &str, raw: &Path, samples: u64) -> BTreeMap<PathBuf, u64> {
         let raw = File::open(raw).expect("the raw disk");
         let size = raw.metadata().expect("a size").len();
         let mut found = BTreeMap::new();
-        for sample in 0..samples {
-            // Anywhere, at the ends of a write, and at those of one of the last.
-            let edges = self.edges.len() as u64;
-            let sector = match sample % 3 {
-                0 => self.rng.below(size / SECTOR),
-                1 => self.edges[self.rng.below(edges) as usize],
-                _ => self.edges[(edges - 1 - self.rng.below(edges / 4)) as usize],
-            };
-            let within = self.rng.below(SECTOR - WINDOW as u64 + 1);
-            let at = sector.min(size / SECTOR - 1) * SECTOR + within;
+        let asked: Vec<u64> = (0..samples).map(|n| self.sample(n, size)).collect();
+        for (at, place) in asked.iter().zip(places(self.path(), name, &asked)) {
             let mut expected = [0; WINDOW];
-            raw.read_exact_at(&mut expected, at).expect("inside");
-            let what = format!("{name}, byte {at}, sample {sample}");
-            match place(self.path(), name, at) {
+            raw.read_exact_at(&mut expected, *at).expect("inside");
+            let what = format!("{name}, byte {at}");
+            match place {
                 Ok((file, offset)) => {
                     let mut bytes = [0; WINDOW];
                     let opened = File::open(&file).expect("the file that is named");
@@ -161,39 +165,32 @@ fn stamps(tag: u64, at: u64, len: u64) -> Vec<u8> {
     words.flat_map(u64::to_be_bytes).collect()
 }
 
-/// The file that byte `at` of the disk in `name` lies in and where, or why it is nowhere.
-fn place(folder: &Path, name: &str, at: u64) -> Result<(PathBuf, u64), String> {
-    let at = at.to_string();
-    let run = straddle(
-        folder,
-        &[
-            "check",
-            "--as",
-            "image",
-            "--fail-on",
-            "never",
-            "--json",
-            "--where",
-            &at,
-            name,
-        ],
-    );
+/// The file that each of these bytes of the disk in `name` lies in and where, or why it is nowhere; asked of one run.
+fn places(folder: &Path, name: &str, asked: &[u64]) -> Vec<Result<(PathBuf, u64), String>> {
+    let mut args = vec!["check", "--as", "image", "--fail-on", "never", "--json"];
+    let words: Vec<String> = asked.iter().map(|at| format!("--where={at}")).collect();
+    args.extend(words.iter().map(String::as_str));
+    args.push(name);
+    let run = straddle(folder, &args);
     assert_eq!(run.code, Some(0), "{name}: {}", run.stderr);
     let report: Value = serde_json::from_str(&run.stdout).expect("JSON");
     let target = &report["targets"][0];
     let places = target["places"].as_array().expect("a list");
-    let [only] = places.as_slice() else {
-        panic!("{name}: {} places", places.len());
+    assert_eq!(places.len(), asked.len(), "{name}");
+    let of_one = |(place, at): (&Value, &u64)| {
+        let steps = place["steps"].as_array().expect("steps");
+        let first = steps.first().expect("the byte itself");
+        assert_eq!(first["offset"], *at, "{name}: in the order of the question");
+        if let Some(why) = place["ends"].as_str() {
+            return Err(why.to_owned());
+        }
+        let last = steps.last().expect("a step");
+        let layer = &target["stack"][last["layer"].as_u64().expect("an index") as usize];
+        assert_eq!(layer["kind"], "file", "{name}: {layer}");
+        let file = folder.join(layer["name"].as_str().expect("a name"));
+        Ok((file, last["offset"].as_u64().expect("an offset")))
     };
-    if let Some(why) = only["ends"].as_str() {
-        return Err(why.to_owned());
-    }
-    let last = only["steps"].as_array().and_then(|steps| steps.last());
-    let last = last.expect("a step");
-    let layer = &target["stack"][last["layer"].as_u64().expect("an index") as usize];
-    assert_eq!(layer["kind"], "file", "{name}: {layer}");
-    let file = folder.join(layer["name"].as_str().expect("a name"));
-    Ok((file, last["offset"].as_u64().expect("an offset")))
+    places.iter().zip(asked).map(of_one).collect()
 }
 
 /// Backing chains of qcow2: depths, kinds of names, kinds of clusters; children longer and shorter than their parents.

@@ -22,7 +22,7 @@
 //! complain.
 
 use crate::support::qemu::{Mapped, Rng, copy_into, map, qemu_img, qemu_io};
-use crate::support::{straddle, tool};
+use crate::support::{in_memory, straddle, tool};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -392,7 +392,7 @@ fn prices(folder: &Path, parts: &[Part]) -> Vec<Compared> {
 
 #[test]
 fn an_aligned_guest_is_priced_exactly() {
-    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = in_memory();
     let found = prices(folder.path(), &ALIGNED);
     let expected = [
         ("guest.vhd", "none", "STR401 3", 9),
@@ -407,7 +407,7 @@ fn an_aligned_guest_is_priced_exactly() {
 
 #[test]
 fn a_guest_at_sector_63_is_priced_exactly() {
-    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = in_memory();
     let found = prices(folder.path(), &LEGACY);
     let expected = [
         ("guest.vhd", "none", "STR401 3, STR416 6", 6),

@@ -5,7 +5,7 @@ mod luks;
 mod pools;
 mod ways;
 
-use crate::support::{sh, straddle, with_quick_luks};
+use crate::support::{in_memory, sh, straddle, with_quick_luks};
 use luks::{LUKS2, RAID5_OF_3};
 use serde_json::Value;
 use std::fs;
@@ -126,7 +126,7 @@ fn identity(folder: &Path) -> String {
 
 #[track_caller]
 fn carried_out(way: &Way, uuid: &str) {
-    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = in_memory();
     let folder = folder.path();
     sh(folder, &format!("UUID={uuid}; {}", way.make));
     let codes = planned(folder, way, &["a.img"]);
@@ -176,7 +176,7 @@ fn filesystems_are_put_right_in_partitions() {
 fn another_disk_is_refused() {
     let luks = way(LUKS2, RAID5_OF_3, "cryptsetup", &[]);
     for way in [&FILESYSTEMS[0], &FILESYSTEMS[6], &luks] {
-        let folder = tempfile::tempdir().expect("temporary folder");
+        let folder = in_memory();
         let folder = folder.path();
         sh(folder, &format!("UUID={UUID}; {}", way.make));
         planned(folder, way, &["a.img"]);
@@ -337,7 +337,7 @@ fn files_are_not_lost() {
         if !is_soak() && !SAMPLE.contains(&place) {
             continue;
         }
-        let folder = tempfile::tempdir().expect("temporary folder");
+        let folder = in_memory();
         let folder = folder.path();
         sh(folder, way.make);
         planned(folder, way, &["a.img"]);
@@ -366,7 +366,7 @@ fn files_are_not_lost() {
 /// A controller alone can give its array another stripe unit: the plan says so, and promises nothing of it.
 #[test]
 fn a_stripe_unit_that_is_no_power_of_two_is_for_the_next_rebuild() {
-    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = in_memory();
     let folder = folder.path();
     sh(
         folder,
@@ -446,7 +446,7 @@ fn scripts_and_plans_as_they_are_read() {
         ("cryptsetup", way(LUKS2, RAID5_OF_3, "cryptsetup", &[])),
     ];
     for (name, way) in &ways {
-        let folder = tempfile::tempdir().expect("temporary folder");
+        let folder = in_memory();
         let folder = folder.path();
         sh(
             folder,

@@ -1,6 +1,6 @@
 //! Virtual disks that `fix` converts: the script is run, its contents compared, and what was promised looked for again.
 
-use crate::support::{straddle, tool};
+use crate::support::{in_memory, straddle, tool};
 use serde_json::Value;
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -120,7 +120,7 @@ fn every_kind_that_is_off_the_grid_is_converted_and_is_on_it_then() {
         ),
     ];
     for (format, old, new, codes) in cases {
-        let folder = tempfile::tempdir().expect("a scratch directory");
+        let folder = in_memory();
         let folder = folder.path();
         raw(folder);
         shell(
@@ -147,7 +147,7 @@ fn every_kind_that_is_off_the_grid_is_converted_and_is_on_it_then() {
 
 #[test]
 fn a_chain_of_four_files_becomes_one() {
-    let folder = tempfile::tempdir().expect("a scratch directory");
+    let folder = in_memory();
     let folder = folder.path();
     raw(folder);
     shell(
@@ -165,7 +165,7 @@ fn a_chain_of_four_files_becomes_one() {
 
 #[test]
 fn another_disk_is_refused_before_anything_is_written() {
-    let folder = tempfile::tempdir().expect("a scratch directory");
+    let folder = in_memory();
     let folder = folder.path();
     raw(folder);
     shell(
@@ -371,7 +371,7 @@ fn run(folder: &Path, arguments: &[&str]) -> (Option<i32>, String) {
 #[test]
 fn a_partition_in_a_virtual_disk_is_moved_in_a_new_one() {
     for way in INSIDE {
-        let folder = tempfile::tempdir().expect("a scratch directory");
+        let folder = in_memory();
         let folder = folder.path();
         let Inside {
             format,
@@ -438,6 +438,7 @@ fn a_partition_in_a_virtual_disk_is_moved_in_a_new_one() {
 
 #[test]
 fn another_virtual_disk_is_refused_before_it_is_changed() {
+    // Not in memory: its script is compared, names and all.
     let folder = tempfile::tempdir().expect("a scratch directory");
     let folder = folder.path();
     off(folder, "dos");
@@ -477,7 +478,7 @@ fn another_virtual_disk_is_refused_before_it_is_changed() {
 /// A filesystem in a partition of a virtual disk: made again where it lies, in the new file.
 #[test]
 fn a_filesystem_in_a_virtual_disk_is_made_again_in_a_new_one() {
-    let folder = tempfile::tempdir().expect("a scratch directory");
+    let folder = in_memory();
     let folder = folder.path();
     shell(
         "fdisk",
@@ -512,7 +513,7 @@ fn a_filesystem_in_a_virtual_disk_is_made_again_in_a_new_one() {
 
 #[test]
 fn a_virtual_disk_with_snapshots_in_it_is_refused() {
-    let folder = tempfile::tempdir().expect("a scratch directory");
+    let folder = in_memory();
     let folder = folder.path();
     off(folder, "dos");
     shell(

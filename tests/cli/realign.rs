@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::fix_partitions::ways::{WAYS, Way};
 use crate::fix_partitions::{assert_carried_out, check, made, places, with};
-use crate::support::straddle;
+use crate::support::{in_memory, straddle};
 
 /// Codes that moving a partition can cure.
 const CURED: &[&str] = &["STR101", "STR102", "STR201", "STR202", "STR203"];
@@ -33,7 +33,7 @@ fn shrinks(way: &Way) -> bool {
 }
 
 fn moved(way: &Way) {
-    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = in_memory();
     let folder = folder.path();
     let before = made(folder, way);
     let bytes = fs::read(folder.join("disk.img")).expect("readable");
@@ -117,7 +117,7 @@ fn every_way_is_moved_and_keeps_its_contents() {
 
 #[test]
 fn one_partition_goes_where_it_is_told_to_either_way() {
-    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = in_memory();
     let folder = folder.path();
     let way = WAYS
         .iter()
@@ -174,7 +174,7 @@ fn one_partition_goes_where_it_is_told_to_either_way() {
 
 #[test]
 fn proposals_and_results_are_as_they_are_read() {
-    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = in_memory();
     let folder = folder.path();
     legacy(folder);
     let mut shown = String::new();
@@ -194,7 +194,7 @@ fn proposals_and_results_are_as_they_are_read() {
 
 #[test]
 fn json_is_as_its_schema_says() {
-    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = in_memory();
     let folder = folder.path();
     legacy(folder);
     let schema = straddle(folder, &["schema", "realign"]);

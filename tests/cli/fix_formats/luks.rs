@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::ways::{UUID, way};
 use super::{kept, planned, run, sh, words};
+use crate::support::in_memory;
 
 pub(crate) const RAID5_OF_3: &[&str] = &["--stripe-unit", "64K", "--stripe-width", "192K"];
 pub(crate) const LUKS2: &str = "printf secret > key; truncate -s 40M a.img; \
@@ -39,7 +40,7 @@ fn a_luks_payload_moves_with_its_key() {
     // Both go to one place; the other width is for a soak.
     let few = if straddle_testkit::is_soak() { 2 } else { 1 };
     for (way, to) in ways.iter().take(few) {
-        let folder = tempfile::tempdir().expect("temporary folder");
+        let folder = in_memory();
         let folder = folder.path();
         sh(folder, &format!("UUID={UUID}; {}", way.make));
         assert_eq!(planned(folder, way, &["a.img"]), way.codes);
@@ -71,7 +72,7 @@ fn a_luks1_header_grows_only_when_the_contents_may_go() {
         "cryptsetup",
         &["STR602"],
     );
-    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = in_memory();
     let folder = folder.path();
     sh(folder, &format!("UUID={UUID}; {}", way.make));
     assert_eq!(planned(folder, &way, &["a.img"]), way.codes);

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::ways::way;
 use super::{kept, looks_like, planned, run, sh, shown, words};
 use crate::fix_in_use::ways as in_use;
+use crate::support::in_memory;
 
 /// The daemon of zfs-fuse, for as long as the test runs; one that runs already is used as it is. There is one at a time.
 struct Daemon {
@@ -122,12 +123,12 @@ fn a_pool_is_made_again_from_a_stream_of_itself() {
         ),
     ];
     let sum = {
-        let folder = tempfile::tempdir().expect("temporary folder");
+        let folder = in_memory();
         sh(folder.path(), "seq 1 99999 | cksum")
     };
     for (name, vdevs, images) in pools {
         let way = way("a pool", &[], "zpool", &[]);
-        let folder = tempfile::tempdir().expect("temporary folder");
+        let folder = in_memory();
         let folder = folder.path();
         pool(folder, name, vdevs, &images);
         let codes = planned(folder, &way, &images);
@@ -145,7 +146,7 @@ fn a_pool_is_made_again_from_a_stream_of_itself() {
 fn a_pool_is_left_as_it_was_when_it_is_not_the_one_or_not_whole() {
     let _daemon = Daemon::start();
     let name = "straddlefix5";
-    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = in_memory();
     let folder = folder.path();
     let images = ["a.img", "b.img"];
     pool(folder, name, "mirror $PWD/a.img $PWD/b.img", &images);
@@ -218,7 +219,7 @@ fn a_pool_is_left_as_it_was_when_it_is_not_the_one_or_not_whole() {
 fn a_pool_whose_member_is_in_use_is_left_alone() {
     let _daemon = Daemon::start();
     let name = "straddlefix6";
-    let folder = tempfile::tempdir().expect("temporary folder");
+    let folder = in_memory();
     let folder = folder.path();
     pool(folder, name, "$PWD/disk.img", &["disk.img"]);
     planned(folder, &way("a pool", &[], "zpool", &[]), &["disk.img"]);

@@ -102,6 +102,10 @@ fn must_keep_the_grid(path: &Path, grid: u64) {
 
 fn differs(a: &[u8], b: &[u8]) -> Option<usize> {
     assert_eq!(a.len(), b.len());
+    // Byte by byte takes seconds.
+    if a == b {
+        return None;
+    }
     a.iter().zip(b).position(|(a, b)| a != b)
 }
 

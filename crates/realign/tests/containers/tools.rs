@@ -201,6 +201,9 @@ pub(crate) fn must_read(kind: Kind, files: &Contents, wanted: &[u8], is_whole: b
         kind.format == "vmdk" || more[less..].iter().all(|byte| *byte == 0),
         "{kind:?}: bytes behind the end"
     );
-    let differs = found.iter().zip(wanted).position(|(a, b)| a != b);
-    assert_eq!(differs, None, "{kind:?}: the first byte that differs");
+    // Byte by byte takes seconds.
+    if found[..less] != wanted[..less] {
+        let differs = found.iter().zip(wanted).position(|(a, b)| a != b);
+        panic!("{kind:?}: the first byte that differs: {differs:?}");
+    }
 }
