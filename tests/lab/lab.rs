@@ -1,13 +1,22 @@
 //! The program under a kernel that has arrays, device-mapper and loop devices: every script in `cases/` runs in a
 //! guest of its own. A script asserts what it finds, and what it prints is what its snapshot beside it says.
+//!
+//! Matrices of arrays, volumes and scripts are whole in a soak only: there a case that says `# More in a soak.` is given the word `soak`,
+//! and prints what `NAME-soak.snap` says. Each has in its head what it keeps for every commit.
+
+#![cfg(target_os = "linux")]
 
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use crate::support::repository;
 use straddle_testkit::guest::Guest;
+use straddle_testkit::repository;
+
+/// Lines of cases that a soak alone runs, and of those that do more in one.
+const ONLY_IN_SOAK: &str = "# Only in a soak.";
+const MORE_IN_SOAK: &str = "# More in a soak.";
 
 /// What a script printed, and what became of it.
 struct Outcome {
@@ -16,7 +25,7 @@ struct Outcome {
     status: Result<u8, String>,
 }
 
-fn run(script: &Path, limit: u64) -> Outcome {
+fn run(script: &Path, limit: u64, arguments: &[String]) -> Outcome {
     let guest = Guest {
         repository: repository(),
         // Disks of scsi_debug are in it; what a case does not touch costs nothing.
@@ -30,7 +39,7 @@ fn run(script: &Path, limit: u64) -> Outcome {
     };
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let status = guest
-        .run(script, &[], &mut stdout, &mut stderr)
+        .run(script, arguments, &mut stdout, &mut stderr)
         .map_err(|error| format!("{error:#}"));
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("output is UTF-8");
     Outcome {
@@ -51,7 +60,10 @@ fn every_case_holds() {
     scripts.sort();
     // The others run for every commit.
     let in_soak = straddle_testkit::is_soak();
-    scripts.retain(|script| says(script, "# Only in a soak.") == in_soak);
+    scripts.retain(|script| match in_soak {
+        true => says(script, ONLY_IN_SOAK) || says(script, MORE_IN_SOAK),
+        false => !says(script, ONLY_IN_SOAK),
+    });
     let fewest = if in_soak { 1 } else { 20 };
     assert!(scripts.len() >= fewest, "only {} cases", scripts.len());
     let outcomes = in_parallel(&scripts);
@@ -77,8 +89,15 @@ fn every_case_holds() {
         .iter()
         .zip(outcomes)
         .filter_map(|(script, outcome)| {
-            let name = script.file_stem().expect("has a name").to_string_lossy();
-            let compare = || insta::assert_snapshot!(name.as_ref(), outcome.stdout);
+            let mut name = script
+                .file_stem()
+                .expect("has a name")
+                .display()
+                .to_string();
+            if in_soak && says(script, MORE_IN_SOAK) {
+                name += "-soak";
+            }
+            let compare = || insta::assert_snapshot!(name.as_str(), outcome.stdout);
             std::panic::catch_unwind(AssertUnwindSafe(|| settings.bind(compare)))
                 .is_err()
                 .then_some(name)
@@ -94,11 +113,8 @@ fn every_case_holds() {
 )]
 fn in_parallel(scripts: &[PathBuf]) -> Vec<Outcome> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let limit = if straddle_testkit::is_soak() {
-        3600
-    } else {
-        600
-    };
+    // Of what hangs only: all other tests run beside.
+    let limit = 3600;
     // None of these is to run alone at the end.
     let mut order: Vec<(usize, &PathBuf)> = scripts.iter().enumerate().collect();
     order.sort_by_key(|(_, script)| !says(script, "# Takes long."));
@@ -111,7 +127,9 @@ fn in_parallel(scripts: &[PathBuf]) -> Vec<Outcome> {
                     let next = todo.lock().expect("no panic while held").next();
                     let Some((index, script)) = next else { break };
                     let start = Instant::now();
-                    let outcome = run(script, limit);
+                    let more = straddle_testkit::is_soak() && says(script, MORE_IN_SOAK);
+                    let arguments = more.then(|| "soak".to_owned());
+                    let outcome = run(script, limit, arguments.as_slice());
                     let name = script.file_stem().unwrap_or_default().display();
                     eprintln!("lab: {name}: {} s", start.elapsed().as_secs());
                     let mut done = done.lock().expect("no panic while held");
@@ -163,7 +181,7 @@ fn output_and_status_are_the_scripts() {
     let dir = tempfile::tempdir().expect("temporary directory");
     let text =
         "echo out; echo err > /dev/stderr; printf '\\0\\r\\n'; straddle explain STR999; exit 7";
-    let outcome = run(&script(dir.path(), text), 60);
+    let outcome = run(&script(dir.path(), text), 600, &[]);
     assert_eq!(outcome.status, Ok(7), "{}", outcome.stderr);
     assert_eq!(outcome.stdout, "out\n\0\r\n");
     assert!(outcome.stderr.starts_with("err\n"), "{}", outcome.stderr);
@@ -175,7 +193,8 @@ fn a_guest_that_dies_is_reported_with_its_last_words() {
     let dir = tempfile::tempdir().expect("temporary directory");
     let outcome = run(
         &script(dir.path(), "echo before; echo c > /proc/sysrq-trigger"),
-        60,
+        600,
+        &[],
     );
     assert_eq!(outcome.stdout, "before\n");
     let error = outcome.status.expect_err("it died");
@@ -189,11 +208,11 @@ fn a_guest_that_dies_is_reported_with_its_last_words() {
 #[test]
 fn a_guest_that_hangs_is_ended() {
     let dir = tempfile::tempdir().expect("temporary directory");
-    let outcome = run(&script(dir.path(), "echo before; sleep 600"), 15);
+    let outcome = run(&script(dir.path(), "echo before; sleep 600"), 60, &[]);
     assert_eq!(outcome.stdout, "before\n");
     let error = outcome.status.expect_err("it was ended");
     assert!(
-        error.starts_with("the guest was ended after 15 s"),
+        error.starts_with("the guest was ended after 60 s"),
         "{error}"
     );
 }

@@ -18,7 +18,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask TASK
 
-  test                 install what the tests need, then run all of them
+  test                 install what the tests need, then run all of them, the lab beside the rest
   test --quick         the same with those that take seconds, not minutes; says what it left out
   lab SCRIPT …         run a script under a kernel with md, device-mapper, scsi_debug and loop devices (lab --help)
   test --python [ARG …] build the module for Python and run its tests only; ARG goes to pytest

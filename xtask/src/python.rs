@@ -47,6 +47,11 @@ pub(crate) fn install(profile: &str) -> Result<()> {
 /// Builds the module and the command, and holds one against the other; `rest` goes to pytest.
 pub(crate) fn test(rest: &[&str]) -> Result<()> {
     run(cargo().args(["build", "--quiet", "--package", "straddle-cli"]))?;
+    test_built(rest)
+}
+
+/// The same with the command as it was built for other tests: with fewer features it would be built once more.
+pub(crate) fn test_built(rest: &[&str]) -> Result<()> {
     install("dev")?;
     run(Command::new(program("python")?)
         .args([

@@ -1,16 +1,22 @@
 //! All tests, after installing what they need, and the quick ones of them.
 
-use anyhow::{Context, Result};
-use std::process::Command;
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::io::{Seek, SeekFrom, copy, stdout};
+use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use crate::packages;
 use crate::python;
 use crate::run::{cargo, output, run};
 
+/// The program whose guests run beside everything else.
+const LAB: &str = "lab";
+
 /// Programs of tests that `--quick` leaves out, each with the reason.
 const SLOW_PROGRAMS: &[(&str, &str)] = &[
-    ("devices", "guests of the lab, and devices of this machine"),
+    ("devices", "devices of this machine in every use"),
+    (LAB, "guests with a kernel of their own"),
     ("swaps", "more than a thousand runs under a tracer"),
 ];
 
@@ -194,13 +200,96 @@ const SLOW: &[Slow] = &[
     ),
 ];
 
-/// Runs every test; `rest` goes to `cargo test`, and leaves out the module for Python, which is none of its.
+/// Runs every test; `rest` goes to `cargo test`. What is more than `--no-fail-fast` asks for a part, and leaves out the module for
+/// Python, which is none of it.
 pub(crate) fn all(rest: &[&str]) -> Result<()> {
     packages::for_tests()?;
-    run(test().args(rest))?;
-    match rest {
-        [] => python::test(&[]),
-        _ => Ok(()),
+    if rest.iter().all(|word| *word == "--no-fail-fast") {
+        everything(rest)
+    } else {
+        run(test().args(rest))
+    }
+}
+
+/// Everything: the lab beside the rest, as its guests and the many tests that wait for a disk or a clock leave processors idle in turns.
+fn everything(rest: &[&str]) -> Result<()> {
+    run(test().arg("--no-run"))?;
+    let began = Instant::now();
+    let lab = Beside::start(test().args(rest).args(["--test", LAB]))?;
+    let others = || -> Result<()> {
+        let mut failed = Vec::new();
+        let mut go_on = |outcome: Result<()>| match outcome {
+            Err(error) if !rest.is_empty() => {
+                failed.push(format!("{error:#}"));
+                Ok(())
+            }
+            outcome => outcome,
+        };
+        let mut usual = test();
+        usual.args(rest).args(["--lib", "--bins"]);
+        for program in programs()?.iter().filter(|name| *name != LAB) {
+            usual.args(["--test", program]);
+        }
+        go_on(run(&mut behind(&usual)))?;
+        go_on(run(&mut behind(test().args(rest).arg("--doc"))))?;
+        go_on(python::test_built(&[]))?;
+        match failed.as_slice() {
+            [] => Ok(()),
+            failed => bail!("{}", failed.join("\n")),
+        }
+    };
+    let others = others();
+    println!("\nall but the lab: {} s", began.elapsed().as_secs());
+    // What it found is told in either case.
+    let lab = lab.finish();
+    println!("all: {} s", began.elapsed().as_secs());
+    match (others, lab) {
+        (Err(others), Err(lab)) => bail!("{others:#}\n{lab:#}"),
+        (others, lab) => others.and(lab),
+    }
+}
+
+/// The same with what processors have left: guests that serve a load keep their time.
+fn behind(command: &Command) -> Command {
+    let mut nice = Command::new("nice");
+    nice.args(["-n", "10"])
+        .arg(command.get_program())
+        .args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => nice.env(name, value),
+            None => nice.env_remove(name),
+        };
+    }
+    nice
+}
+
+/// A command that runs beside others; what it prints is shown when it has ended.
+struct Beside {
+    child: Child,
+    said: File,
+}
+
+impl Beside {
+    fn start(command: &mut Command) -> Result<Self> {
+        let said = tempfile::tempfile()?;
+        let child = command
+            .stdin(Stdio::null())
+            .stdout(said.try_clone()?)
+            .stderr(said.try_clone()?)
+            .spawn()
+            .context("cannot run cargo")?;
+        Ok(Self { child, said })
+    }
+
+    fn finish(mut self) -> Result<()> {
+        let status = self.child.wait()?;
+        self.said.seek(SeekFrom::Start(0))?;
+        copy(&mut self.said, &mut stdout())?;
+        if !status.success() {
+            bail!("the lab failed: {status}");
+        }
+        Ok(())
     }
 }
 
@@ -210,8 +299,8 @@ pub(crate) fn quick() -> Result<()> {
     let began = Instant::now();
     run(test().args(["--lib", "--bins", "--"]).args(skips(true)))?;
     let mut integration = test();
-    for program in programs()? {
-        integration.args(["--test", &program]);
+    for program in programs()?.iter().filter(|name| !is_slow(name)) {
+        integration.args(["--test", program]);
     }
     run(integration.arg("--").args(skips(false)))?;
     println!(
@@ -246,6 +335,11 @@ fn test() -> Command {
     cargo
         .args(["test", "--workspace", "--all-features"])
         .env("PATH", path);
+    // Many wait for a disk, a clock or another program: others run meanwhile.
+    if std::env::var_os("RUST_TEST_THREADS").is_none() {
+        let processors = std::thread::available_parallelism().map_or(1, usize::from);
+        cargo.env("RUST_TEST_THREADS", (2 * processors).to_string());
+    }
     cargo
 }
 
@@ -256,7 +350,7 @@ fn skips(libraries: bool) -> impl Iterator<Item = &'static str> {
         .flat_map(|left| ["--skip", left.filter])
 }
 
-/// The programs of tests of all crates, but for the slow ones.
+/// The programs of tests of all crates.
 fn programs() -> Result<Vec<String>> {
     let metadata = output(cargo().args(["metadata", "--format-version", "1", "--no-deps"]))?;
     let metadata: serde_json::Value = serde_json::from_str(&metadata)?;
@@ -266,11 +360,14 @@ fn programs() -> Result<Vec<String>> {
         .flat_map(|package| package["targets"].as_array().into_iter().flatten())
         .filter(|target| target["kind"][0] == "test")
         .filter_map(|target| target["name"].as_str().map(str::to_owned))
-        .filter(|name| SLOW_PROGRAMS.iter().all(|(slow, _)| slow != name))
         .collect();
     names.sort();
     names.dedup();
     Ok(names)
+}
+
+fn is_slow(program: &str) -> bool {
+    SLOW_PROGRAMS.iter().any(|(slow, _)| *slow == program)
 }
 
 #[cfg(test)]
@@ -294,7 +391,7 @@ pub(crate) mod tests {
     pub(crate) fn matches_a_test(package: &str, program: &str, filter: &str) -> bool {
         let name = package.trim_start_matches("straddle-");
         let folder = match program {
-            "cli" | "devices" | "swaps" => "tests".to_owned(),
+            "cli" | "devices" | "lab" | "swaps" => "tests".to_owned(),
             "--lib" => format!("crates/{name}/src"),
             _ => format!("crates/{name}/tests"),
         };
@@ -335,12 +432,10 @@ pub(crate) mod tests {
         let programs = programs().expect("metadata");
         for (slow, _) in SLOW_PROGRAMS {
             assert!(manifest.contains(&format!("name = \"{slow}\"\n")));
-            assert!(!programs.iter().any(|program| program == slow));
+            assert!(programs.iter().any(|program| program == slow) && is_slow(slow));
         }
-        assert!(
-            ["cli", "tests"]
-                .iter()
-                .all(|name| programs.iter().any(|program| program == name))
-        );
+        for name in ["cli", "tests"] {
+            assert!(programs.iter().any(|program| program == name) && !is_slow(name));
+        }
     }
 }

@@ -4,6 +4,12 @@
 set -Eeuo pipefail
 trap 'echo "$0: line $LINENO: failed: $BASH_COMMAND" >&2' ERR
 
+# in_soak COMMAND...: runs it in a soak only, which gives a case that says `# More in a soak.` the word `soak`.
+LAB_MORE=${1:-}
+in_soak() {
+    [ "$LAB_MORE" != soak ] || "$@"
+}
+
 # need TOOL[=PACKAGE]...: ends the script, naming the Debian package, when a tool of the host is missing.
 need() {
     local word

@@ -122,8 +122,8 @@ const SOAKS: &[Soak] = &[
         what: "cases under a kernel with arrays and device-mapper that take too long for every commit",
         how: How::Test(Test {
             package: "straddle-cli",
-            program: "devices",
-            filter: "lab::every_case_holds",
+            program: "lab",
+            filter: "every_case_holds",
         }),
     },
     Soak {
