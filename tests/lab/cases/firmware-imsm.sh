@@ -1,18 +1,21 @@
 # Firmware RAID of Intel (IMSM): volumes that mdadm and the kernel make, and what Straddle reads from images of their members:
 # level, layout, stripe unit, size, who is in which place, where data start; its maps beside the places where marked sectors
 # are found on the members; a volume that lost a disk; and what is made by hand beside mdadm's reading.
+# For every commit: every level, two volumes of each set, sectors of both lengths, and all that is not a set of its own.
+# More in a soak.
 . "$LAB/helpers.sh"
 . "$LAB/firmware-raid.sh"
 need mdadm=mdadm jq=jq
 modules raid0 raid1 raid10 raid456
 
 disks 6 dev_size_mb=32
-container imsm 4; volume a5 5 4 64 4096; volume b0 0 4 16 4096; compare; part
+more() { container imsm "$1"; volume "${@:2:5}"; volume "${@:7:5}"; compare; part; }
+in_soak more 4 a5 5 4 64 4096 b0 0 4 16 4096
 container imsm 2; volume a1 1 2 - 4096; volume b0 0 2 128 4096; compare; part
 container imsm 4; volume a10 10 4 4 4096; volume b10 10 4 32 6144; compare; part
 container imsm 6; volume a0 0 6 8 4096; volume b5 5 6 32 5120; compare; part
-container imsm 3; volume a5 5 3 128 4096; volume b0 0 3 4 4096; compare; part
-container imsm 3; volume a5 5 3 16 3072; volume b5 5 3 8 4096; compare; part
+in_soak more 3 a5 5 3 128 4096 b0 0 3 4 4096
+in_soak more 3 a5 5 3 16 3072 b5 5 3 8 4096
 
 echo "== Sectors of 4,096 bytes"
 disks 4 dev_size_mb=64 sector_size=4096

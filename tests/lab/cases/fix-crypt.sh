@@ -1,5 +1,7 @@
 # `straddle fix` for LUKS: volumes in sectors smaller than the disk's, and payloads off the stripes of an array. The script keeps
 # what is in them, which is read through the kernel before and after, and the plan's promises are kept.
+# For every commit: LUKS2 for its sectors, and LUKS1 for its payload.
+# More in a soak.
 . "$LAB/helpers.sh"
 . "$LAB/fix.sh"
 need cryptsetup=cryptsetup-bin mdadm=mdadm
@@ -33,6 +35,6 @@ put_right() {
 disks 4 dev_size_mb=48 physblk_exp=3
 put_right "sectors of 512 bytes on one of 4,096" "${DISKS[3]}" $((32 << 20)) --type luks2 --pbkdf pbkdf2 --sector-size 512
 quiet mdadm --create /dev/md0 --run --level=5 --raid-devices=3 --chunk=64 --assume-clean --bitmap=none --data-offset=1024K "${DISKS[@]:0:3}"
-put_right "a payload inside a stripe unit" /dev/md0 8388608 --type luks2 --pbkdf pbkdf2 --sector-size 4096 --offset 32776
+in_soak put_right "a payload inside a stripe unit" /dev/md0 8388608 --type luks2 --pbkdf pbkdf2 --sector-size 4096 --offset 32776
 put_right "LUKS1, a payload inside a stripe unit" /dev/md0 8388608 --type luks1 --align-payload 4104
 echo "$ways ways"

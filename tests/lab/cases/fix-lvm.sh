@@ -1,5 +1,7 @@
 # `straddle fix` for LVM2: physical volumes whose first extent lies off full stripes, stripe units or sectors, or far in. The script
 # puts it elsewhere by restored metadata; volumes keep names, identifiers, extents and contents, and the plan's promises are kept.
+# For every commit: full stripes of an array, a disk, another disk, a partition, and physical sectors that begin elsewhere.
+# More in a soak.
 . "$LAB/helpers.sh"
 . "$LAB/fix.sh"
 need pvcreate=lvm2 mdadm=mdadm sfdisk=fdisk
@@ -58,14 +60,17 @@ lv a -l 5; lv b -l 7; quiet lvextend -q -l +3 vg/a
 set_right /dev/md0
 gone /dev/md0
 
-echo "== full stripes of 320 KiB: no room for 5 MiB"
-quiet pvcreate -q --dataalignment 192k --metadatasize 100k /dev/md0
-quiet vgcreate -q -s 640k vg /dev/md0
-lv a -l 32; lv b -l 7
-set_right /dev/md0
+no_room() {
+    echo "== full stripes of 320 KiB: no room for 5 MiB"
+    quiet pvcreate -q --dataalignment 192k --metadatasize 100k /dev/md0
+    quiet vgcreate -q -s 640k vg /dev/md0
+    lv a -l 32; lv b -l 7
+    set_right /dev/md0
+    gone /dev/md0
+}
+in_soak no_room
 
 echo "== refusals"
-gone /dev/md0
 quiet pvcreate -q --dataalignment 192k --metadatasize 100k /dev/md0
 quiet vgcreate -q -s 640k vg /dev/md0
 lv a -l 30
@@ -82,14 +87,17 @@ gone /dev/md0
 quiet mdadm --stop /dev/md0
 forget "${DISKS[@]}"
 
-echo "== stripe units of 64 KiB of RAID 0: 1 MiB and 4 KiB"
-quiet mdadm --create /dev/md0 --run --level=0 --raid-devices=3 --chunk=64 --data-offset=1024K /dev/sd[abc]
-quiet pvcreate -q --dataalignment 1m --dataalignmentoffset 4k /dev/md0
-quiet vgcreate -q -s 1m vg /dev/md0
-lv a -l 5; lv b -l 7
-set_right /dev/md0
-gone /dev/md0
-forget "${DISKS[@]}"
+stripe_units() {
+    echo "== stripe units of 64 KiB of RAID 0: 1 MiB and 4 KiB"
+    quiet mdadm --create /dev/md0 --run --level=0 --raid-devices=3 --chunk=64 --data-offset=1024K /dev/sd[abc]
+    quiet pvcreate -q --dataalignment 1m --dataalignmentoffset 4k /dev/md0
+    quiet vgcreate -q -s 1m vg /dev/md0
+    lv a -l 5; lv b -l 7
+    set_right /dev/md0
+    gone /dev/md0
+    forget "${DISKS[@]}"
+}
+in_soak stripe_units
 
 echo "== a disk: 1 MiB and 1 KiB, a volume striped over three physical volumes"
 quiet pvcreate -q --dataalignment 1m --dataalignmentoffset 1k /dev/sda

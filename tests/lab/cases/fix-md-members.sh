@@ -1,5 +1,7 @@
 # `straddle fix` for md arrays on misaligned partitions and on disks with large sectors: partitions are moved by sfdisk's script, the
 # array is made again by mdadm's where it is still off, and contents and identity stay.
+# For every commit: a partition moved, one moved and the array made again, and an array made again for its disks.
+# More in a soak.
 . "$LAB/helpers.sh"
 . "$LAB/fix.sh"
 need mdadm=mdadm sfdisk=fdisk
@@ -51,11 +53,11 @@ members=(/dev/sda1 /dev/sdb1 /dev/sdc1)
 divided() { local disk; for disk in "${DISKS[@]}"; do partitions "$disk" "start=63,size=14336"; done; }
 
 divided
-made_again "sector 63, metadata 1.0 at the end" sfdisk --level=5 --raid-devices=3 --chunk=64 "${quick[@]}" --metadata=1.0 "${members[@]}"
+in_soak made_again "sector 63, metadata 1.0 at the end" sfdisk --level=5 --raid-devices=3 --chunk=64 "${quick[@]}" --metadata=1.0 "${members[@]}"
 divided
 made_again "sector 63, metadata 0.90" sfdisk --level=1 --raid-devices=3 "${quick[@]}" --metadata=0.90 "${members[@]}"
 divided
-made_again "sector 63, data at 1 MiB of the partition" sfdisk --level=0 --raid-devices=3 --chunk=64 --data-offset=1024K "${members[@]}"
+in_soak made_again "sector 63, data at 1 MiB of the partition" sfdisk --level=0 --raid-devices=3 --chunk=64 --data-offset=1024K "${members[@]}"
 divided
 made_again "sector 63, data on a boundary now, off it when the partitions are moved" "sfdisk mdadm" \
     --level=5 --raid-devices=3 --chunk=64 "${quick[@]}" --data-offset=2049s "${members[@]}"
@@ -63,7 +65,7 @@ made_again "sector 63, data on a boundary now, off it when the partitions are mo
 echo "== physical sectors of 8 KiB"
 disks 3 physblk_exp=4
 members=("${DISKS[@]}")
-made_again "data at 1,028 KiB" mdadm --level=5 --raid-devices=3 --chunk=64 "${quick[@]}" --data-offset=1028K "${members[@]}"
-made_again "chunks of 4 KiB, RAID 10" mdadm --level=10 --raid-devices=3 --chunk=4 "${quick[@]}" --data-offset=1024K --size=5120K "${members[@]}"
+in_soak made_again "data at 1,028 KiB" mdadm --level=5 --raid-devices=3 --chunk=64 "${quick[@]}" --data-offset=1028K "${members[@]}"
+in_soak made_again "chunks of 4 KiB, RAID 10" mdadm --level=10 --raid-devices=3 --chunk=4 "${quick[@]}" --data-offset=1024K --size=5120K "${members[@]}"
 made_again "chunks of 4 KiB and data at 1,028 KiB, RAID 0" mdadm --level=0 --raid-devices=3 --chunk=4 --data-offset=1028K "${members[@]}"
 echo "$ways ways"

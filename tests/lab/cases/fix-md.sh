@@ -1,5 +1,7 @@
 # `straddle fix` for md arrays whose data lie off their members' sectors, differently on each, or in stripe units that cut sectors:
 # the array is made again by the script, keeps its contents, identifier, name and length, and the plan's promises are kept.
+# For every commit: stripes with parity, copies, copies with a bitmap, and a member that differs.
+# More in a soak.
 . "$LAB/helpers.sh"
 . "$LAB/fix.sh"
 need mdadm=mdadm sfdisk=fdisk
@@ -35,11 +37,11 @@ quick=(--assume-clean --bitmap=none)
 disks 4 physblk_exp=3
 a=/dev/sda b=/dev/sdb c=/dev/sdc d=/dev/sdd
 made_again "RAID 5, data at 1,025 KiB" --level=5 --raid-devices=4 --chunk=64 "${quick[@]}" --data-offset=1025K $a $b $c $d
-made_again "RAID 0, data at 1,025 KiB" --level=0 --raid-devices=3 --chunk=64 --data-offset=1025K $a $b $c
+in_soak made_again "RAID 0, data at 1,025 KiB" --level=0 --raid-devices=3 --chunk=64 --data-offset=1025K $a $b $c
 made_again "RAID 1, data at 1,049,600 B" --level=1 --raid-devices=2 "${quick[@]}" --data-offset=2050s $a $b
-made_again "RAID 6, metadata 1.1" --level=6 --raid-devices=4 --chunk=32 "${quick[@]}" --metadata=1.1 --data-offset=515K $a $b $c $d
+in_soak made_again "RAID 6, metadata 1.1" --level=6 --raid-devices=4 --chunk=32 "${quick[@]}" --metadata=1.1 --data-offset=515K $a $b $c $d
 made_again "RAID 10 near, a bitmap" --level=10 --raid-devices=4 --chunk=64 --assume-clean --bitmap=internal --data-offset=1025K $a $b $c $d
-made_again "RAID 10 far, three members" --level=10 --layout=f2 --raid-devices=3 --chunk=64 "${quick[@]}" --data-offset=1025K $a $b $c
+in_soak made_again "RAID 10 far, three members" --level=10 --layout=f2 --raid-devices=3 --chunk=64 "${quick[@]}" --data-offset=1025K $a $b $c
 made_again "RAID 5, another layout, one member differs" --level=5 --layout=ra --raid-devices=3 --chunk=16 "${quick[@]}" \
     --data-offset=variable $a:1024K $c:1025K $b:1024K
 

@@ -7,4 +7,4 @@ need sos=sosreport mdadm=mdadm pvcreate=lvm2 cryptsetup=cryptsetup-bin sfdisk=fd
     dmsetup=dmsetup mkfs.xfs=xfsprogs mkfs.btrfs=btrfs-progs
 modules raid0 raid1 raid10 raid456 dm-mod dm-crypt loop ext4 xfs btrfs
 
-hosts ${*:-mbr_63 mbr_2048 gpt bare linear striped md_0 md_1 md_5 md_10 luks deep xfs btrfs loop}
+hosts ${*:-4kn mbr_63 mbr_2048 gpt bare linear striped md_0 md_1 md_5 md_10 luks deep xfs btrfs loop}

@@ -8,4 +8,4 @@ need sos=sosreport mdadm=mdadm pvcreate=lvm2 cryptsetup=cryptsetup-bin sfdisk=fd
     dmsetup=dmsetup
 modules raid456 dm-mod dm-crypt dm-multipath dm-round-robin loop ext4
 
-hosts ${*:-whole 4kn multipath}
+hosts ${*:-whole multipath}
