@@ -111,8 +111,7 @@ impl Gather {
 
     fn put(&mut self, stream: Stream) {
         // Two that have come to the same place go on as one.
-        self.forget(stream.end);
-        let place = self.ends.partition_point(|(end, _)| *end < stream.end);
+        let place = self.forget(stream.end);
         let key = self.streams.insert(stream);
         self.ends.insert(place, (stream.end, key));
         if self.seen.len() >= 2 * self.most {
@@ -123,14 +122,16 @@ impl Gather {
         self.seen.push_back((stream.seen, key));
     }
 
-    /// The stream that ends there is none any longer.
-    fn forget(&mut self, end: u64) {
-        if let Ok(place) = self.ends.binary_search_by_key(&end, |(end, _)| *end) {
+    /// The stream that ends there, if one does, is none any longer; its place among the ends.
+    fn forget(&mut self, end: u64) -> usize {
+        let found = self.ends.binary_search_by_key(&end, |(end, _)| *end);
+        if let Ok(place) = found {
             let old = self.take(place);
             if old.holds {
                 self.released.push((old.held, old.end));
             }
         }
+        found.unwrap_or_else(|place| place)
     }
 
     fn begin(&mut self, write: Operation) {
