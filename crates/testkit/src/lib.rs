@@ -41,6 +41,19 @@ pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
+/// The first byte in which two contents of the same length differ. Equal ones are compared as wholes: byte by byte takes seconds.
+///
+/// # Panics
+/// Lengths that differ.
+#[must_use]
+pub fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
+    assert_eq!(one.len(), other.len(), "lengths");
+    if one == other {
+        return None;
+    }
+    one.iter().zip(other).position(|(a, b)| a != b)
+}
+
 /// Whether a soak runs (`cargo xtask soak`): tests then try everything of which they otherwise take a sample.
 #[must_use]
 pub fn is_soak() -> bool {

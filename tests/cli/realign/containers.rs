@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use straddle_testkit::first_difference;
+
 use super::legacy;
 use crate::support::qemu::qemu_img;
 use crate::support::{in_memory, sh, straddle, tool};
@@ -29,11 +31,8 @@ fn assert_same(found: &[u8], wanted: &[u8], what: &str) {
     // Formats round the length of a disk up.
     let (head, rest) = found.split_at(wanted.len().min(found.len()));
     assert_eq!(head.len(), wanted.len(), "{what}");
-    // Byte by byte takes seconds.
-    if head != wanted {
-        let first = head.iter().zip(wanted).position(|(a, b)| a != b);
-        panic!("{what}: the first byte that differs: {first:?}");
-    }
+    let first = first_difference(head, wanted);
+    assert_eq!(first, None, "{what}: the first byte that differs");
     assert!(rest.iter().all(|byte| *byte == 0), "{what}");
 }
 

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use straddle_testkit::first_difference;
+
 use crate::support::{sh, straddle};
 
 /// A disk that takes a while: an ext4 with noise around it, 24 MiB apart from where it goes.
@@ -55,12 +57,8 @@ fn assert_moved(folder: &Path, before: &[u8]) {
 
 fn assert_as_before(folder: &Path, before: &[u8]) {
     let after = fs::read(folder.join("disk.img")).expect("readable");
-    assert_eq!(after.len(), before.len());
-    // Byte by byte takes seconds.
-    if after != before {
-        let first = after.iter().zip(before).position(|(a, b)| a != b);
-        panic!("the first byte that differs: {first:?}");
-    }
+    let first = first_difference(&after, before);
+    assert_eq!(first, None, "the first byte that differs");
     assert!(!folder.join("disk.img.realign-journal").exists());
 }
 

@@ -8,6 +8,7 @@ use straddle_io::{ReadAt, Target};
 use straddle_realign::image::{self, FORMATS, Format, ImageError, Options, Progress};
 use straddle_realign::{Access, Ids};
 use straddle_sources::{Settings, guest_disk};
+use straddle_testkit::first_difference;
 
 use super::in_place::{MIB, all, extent, guest};
 use super::tools::{checked, guest_bytes, qemu_img, run};
@@ -100,15 +101,6 @@ fn must_keep_the_grid(path: &Path, grid: u64) {
     }
 }
 
-fn differs(a: &[u8], b: &[u8]) -> Option<usize> {
-    assert_eq!(a.len(), b.len());
-    // Byte by byte takes seconds.
-    if a == b {
-        return None;
-    }
-    a.iter().zip(b).position(|(a, b)| a != b)
-}
-
 #[test]
 fn every_reader_reads_what_was_written() {
     // Sizes that are no whole number of blocks, of one block, of two tables of grains.
@@ -134,11 +126,15 @@ fn every_reader_reads_what_was_written() {
             assert!(status == Some(0) || !has_check, "{format:?} {len}: {said}");
             let found = guest_bytes(qemu_name(format), &path);
             assert_eq!(
-                differs(&found, &wanted),
+                first_difference(&found, &wanted),
                 None,
                 "{format:?} {len} by qemu-img"
             );
-            assert_eq!(differs(&ours(&path), &wanted), None, "{format:?} {len}");
+            assert_eq!(
+                first_difference(&ours(&path), &wanted),
+                None,
+                "{format:?} {len}"
+            );
             let grid = if format.name == "vhd" { 4096 } else { 65_536 };
             must_keep_the_grid(&path, grid);
             // And it can be changed in place.
@@ -151,7 +147,7 @@ fn every_reader_reads_what_was_written() {
                 panic!("{format:?} is refused");
             };
             disk.prepare(&[extent(0, len)]).expect("has room");
-            assert_eq!(differs(&all(&*disk), &wanted), None, "{format:?}");
+            assert_eq!(first_difference(&all(&*disk), &wanted), None, "{format:?}");
         }
     }
 }
@@ -179,7 +175,11 @@ fn libvhdi_reads_what_was_written() {
             &path,
         )
         .expect("is written");
-        assert_eq!(differs(&by_libvhdi(&path), &wanted), None, "{name}");
+        assert_eq!(
+            first_difference(&by_libvhdi(&path), &wanted),
+            None,
+            "{name}"
+        );
     }
 }
 
@@ -232,9 +232,9 @@ fn a_vhdx_keeps_sectors_of_4096_bytes_and_others_refuse_them() {
             // qemu-img reads no such VHDX.
             if format.name != "raw" {
                 let found = by_libvhdi(&path);
-                assert_eq!(differs(&found, &wanted), None, "{format:?}");
+                assert_eq!(first_difference(&found, &wanted), None, "{format:?}");
             }
-            assert_eq!(differs(&ours(&path), &wanted), None, "{format:?}");
+            assert_eq!(first_difference(&ours(&path), &wanted), None, "{format:?}");
             let target = Arc::new(Target::open(&path).expect("opens"));
             let disk = guest_disk(&target, &Settings::default()).expect("is read");
             let is_said = disk.sector == Some(SectorSize::B4096);
@@ -363,7 +363,11 @@ fn what_is_packed_or_has_a_parent_is_written_whole() {
             let new = tempfile::tempdir().expect("temporary directory");
             let path = new.path().join("new");
             write(format, &*disk.bytes, &path).expect("is written");
-            assert_eq!(differs(&ours(&path), &wanted), None, "{name} to {format:?}");
+            assert_eq!(
+                first_difference(&ours(&path), &wanted),
+                None,
+                "{name} to {format:?}"
+            );
         }
         assert!(
             std::fs::read(path(name)).expect("reads") == before,

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use straddle_testkit::first_difference;
+
 use super::world::Contents;
 
 /// A format as qemu-img makes it.
@@ -201,9 +203,6 @@ pub(crate) fn must_read(kind: Kind, files: &Contents, wanted: &[u8], is_whole: b
         kind.format == "vmdk" || more[less..].iter().all(|byte| *byte == 0),
         "{kind:?}: bytes behind the end"
     );
-    // Byte by byte takes seconds.
-    if found[..less] != wanted[..less] {
-        let differs = found.iter().zip(wanted).position(|(a, b)| a != b);
-        panic!("{kind:?}: the first byte that differs: {differs:?}");
-    }
+    let differs = first_difference(&found[..less], &wanted[..less]);
+    assert_eq!(differs, None, "{kind:?}: the first byte that differs");
 }
