@@ -113,6 +113,16 @@ capacity = {{ value = "1 GiB", source = "a control" }}
     Profile::read("control", &text).unwrap_or_else(|refusal| panic!("{refusal}"))
 }
 
+/// The same profile with another line in place of the one that begins so.
+fn ranged(profile: &Profile, line: &str, with: &str) -> Profile {
+    let text = straddle_predict::fit::toml_of(profile);
+    let changed: Vec<&str> = text
+        .lines()
+        .map(|l| if l.starts_with(line) { with } else { l })
+        .collect();
+    Profile::read("control", &changed.join("\n")).unwrap_or_else(|refusal| panic!("{refusal}"))
+}
+
 fn gain(prediction: &Prediction) -> f64 {
     prediction
         .trials
@@ -226,7 +236,62 @@ fn where_a_gain_is_certain_it_is_fixed_now() {
     });
 }
 
-/// One figure is assumed with a range, and the verdict turns within it.
+/// How fast members are, how many there are and how far away: all assumed, and whatever they are, every request is two, or every write
+/// of a sector reads a granule first.
+#[test]
+fn where_a_gain_is_certain_no_range_turns_it() {
+    let far = r#"[port]
+latency = { value = "50 us", assumed = "a control", range = ["10 us", "200 us"] }"#;
+    let mut controls = Vec::new();
+    for unit in [16 * KIB, 64 * KIB, 256 * KIB] {
+        for (level, members, range) in [
+            ("raid0", 4, "[3, 16]"),
+            ("raid10", 8, "[4, 16]"),
+            ("raid5", 5, "[5, 9]"),
+            ("raid6", 8, "[6, 12]"),
+        ] {
+            for reads in [0, 50, 100] {
+                for outstanding in [64, 256] {
+                    let profile = striped(level, members, unit, far);
+                    let profile = ranged(
+                        &profile,
+                        "service",
+                        r#"service = { value = "5 ms", assumed = "a control", range = ["1 ms", "10 ms"] }"#,
+                    );
+                    let members = format!(
+                        r#"members = {{ value = {members}, assumed = "a control", range = {range} }}"#
+                    );
+                    let profile = ranged(&profile, "members", &members);
+                    controls.push(Control {
+                        outstanding,
+                        ..Control::new(profile, unit, reads, [unit / 2 + 512, MIB])
+                    });
+                }
+            }
+        }
+    }
+    for disk in ["ultrastar-hc310-512e", "wd-green-2tb"] {
+        for reads in [0, 20] {
+            for outstanding in [1, 4] {
+                controls.push(Control {
+                    outstanding,
+                    ..Control::new(ours(disk), 4 * KIB, reads, [32_256, MIB])
+                });
+            }
+        }
+    }
+    hold(&controls, 80, |_, prediction| {
+        let varied = prediction.sensitivity.varied.iter();
+        let known = varied.filter(|varied| varied.ends.iter().any(|end| end.gain.is_ok()));
+        let decision = prediction.decision.as_ref();
+        let turns = decision.map(|decision| decision.turns(&prediction.sensitivity).len());
+        gain(prediction) > 1.2
+            && known.count() >= 2
+            && turns == Some(0)
+            && decision.map(|decision| decision.call) == Some(Recommendation::FixNow)
+    });
+}
+
 /// Writes at one offset and another, of an array with a cache.
 fn written(profile: Profile, outstanding: u32, span: Option<u64>) -> Question {
     let mut control = Control::new(profile, 8 * KIB, 0, [32_256, MIB]);
@@ -334,23 +399,16 @@ fn values_that_leave_less_room_are_tried_over_what_there_is() {
     }
 }
 
+/// One figure is assumed with a range, and the verdict turns within it.
 #[test]
 fn the_one_assumption_that_decides_is_named() {
     let mut controls: Vec<(Control, &str)> = Vec::new();
-    let ranged = |profile: Profile, line: &str, with: &str| {
-        let text = straddle_predict::fit::toml_of(&profile);
-        let changed: Vec<&str> = text
-            .lines()
-            .map(|l| if l.starts_with(line) { with } else { l })
-            .collect();
-        Profile::read("control", &changed.join("\n")).unwrap_or_else(|refusal| panic!("{refusal}"))
-    };
     let members = [4, 6, 8, 12, 16];
     for (at, members) in members.into_iter().enumerate() {
         let reads = if at % 2 == 0 { 100 } else { 0 };
         // Stripe units as long as requests, or 32 times as long.
         let stripes = ranged(
-            striped("raid0", members, 64 * KIB, ""),
+            &striped("raid0", members, 64 * KIB, ""),
             "stripe_unit",
             r#"stripe_unit = { value = "64 KiB", assumed = "a control", range = ["64 KiB", "2 MiB"] }"#,
         );
@@ -436,7 +494,7 @@ fn the_one_assumption_that_decides_is_named() {
         let controller = "[controller]\nread = { value = \"1 ms\", source = \"a control\" }\n\
                           write = { value = \"1 ms\", source = \"a control\" }\npiece = { value = 0, source = \"a control\" }";
         let service = ranged(
-            striped("raid0", members, 64 * KIB, controller),
+            &striped("raid0", members, 64 * KIB, controller),
             "service",
             r#"service = { value = "50 ms", assumed = "a control", range = ["0.01 ms", "50 ms"] }"#,
         );
@@ -449,7 +507,7 @@ fn the_one_assumption_that_decides_is_named() {
         ));
         // A level with stripes, or copies without.
         let level = ranged(
-            striped("raid0", members, 64 * KIB, ""),
+            &striped("raid0", members, 64 * KIB, ""),
             "level",
             r#"level = { value = "raid0", assumed = "a control", range = ["raid0", "raid1"] }"#,
         );
