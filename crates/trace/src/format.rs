@@ -291,6 +291,23 @@ impl<'a> Head<'a> {
         yes * 2 > all
     }
 
+    /// The first line, where it names the columns of a table: so many words, none of which is a number.
+    pub(crate) fn heading(&self, separator: u8, count: usize) -> Option<Vec<u8>> {
+        let line = self.all_lines().next()?;
+        let is_name = |cell: &[u8]| {
+            let mut letters = cell.iter().skip_while(|byte| matches!(byte, b' ' | b'"'));
+            letters.next().is_some_and(u8::is_ascii_alphabetic)
+        };
+        let mut cells = 0;
+        for cell in line.split(|byte| *byte == separator) {
+            if !is_name(cell) {
+                return None;
+            }
+            cells += 1;
+        }
+        (cells >= count).then(|| line.to_vec())
+    }
+
     /// Whether one of its lines is such a line.
     pub(crate) fn has(&self, is: impl Fn(&[u8]) -> bool) -> bool {
         self.all_lines().any(is)

@@ -7,7 +7,7 @@ mod words;
 
 use straddle_io::{LINE_BREAK, places, room};
 
-use crate::format::{Detected, MAX_LINE, Reader};
+use crate::format::{Detected, Head, MAX_LINE, Reader};
 use crate::lines::Fault;
 use crate::number::{digits, scaled};
 use crate::record::{Event, MAX_LEN, Record};
@@ -39,11 +39,13 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// A table of these columns, below this heading where it has one.
-    pub(crate) fn table(self, heading: Option<&'static [u8]>) -> Detected {
+    /// A table of these columns, and the heading that the recorder writes. Where it writes none, people who load its tables with a program
+    /// put one above them.
+    pub(crate) fn table(self, head: &Head<'_>, written: Option<&[u8]>) -> Detected {
+        let given = head.heading(self.separator, self.count);
         Detected::Lines(Box::new(Table {
+            heading: given.or(written.map(<[u8]>::to_vec)),
             columns: self,
-            heading,
         }))
     }
 }
@@ -102,7 +104,7 @@ impl Clock {
 struct Table {
     columns: Columns,
     /// A line that names the columns. It is there again where files were put one behind the other.
-    heading: Option<&'static [u8]>,
+    heading: Option<Vec<u8>>,
 }
 
 impl Reader for Table {
@@ -185,6 +187,7 @@ impl Table {
                     [] | [b'#', ..] => sink.other(),
                     text if self
                         .heading
+                        .as_ref()
                         .is_some_and(|names| text.eq_ignore_ascii_case(names)) =>
                     {
                         sink.other();

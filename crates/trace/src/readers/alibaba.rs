@@ -6,7 +6,7 @@ use crate::number::whole;
 pub(crate) static ALIBABA: Format = Format {
     name: "alibaba",
     of: "Alibaba block traces (2020)",
-    says: "CSV without a heading: device, R or W, offset (bytes), length (bytes), time (µs)",
+    says: "CSV with or without a heading: device, R or W, offset (bytes), length (bytes), time (µs)",
     detect,
 };
 
@@ -31,6 +31,6 @@ fn detect(head: &Head<'_>) -> Option<Detected> {
             len: (3, 1),
             time: Some((4, Clock::Microseconds)),
         }
-        .table(None)
+        .table(head, None)
     })
 }

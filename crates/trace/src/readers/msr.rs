@@ -8,7 +8,7 @@ use crate::number::whole;
 pub(crate) static MSR: Format = Format {
     name: "msr",
     of: "MSR Cambridge block traces, and SNIA IOTTA traces in their shape",
-    says: "CSV without a heading: time (100 ns), host, disk, Read or Write, offset (bytes), size (bytes), response time (100 ns). \
+    says: "CSV with or without a heading: time (100 ns), host, disk, Read or Write, offset (bytes), size (bytes), response time (100 ns). \
            A device is a host and a disk",
     detect,
 };
@@ -39,6 +39,6 @@ fn detect(head: &Head<'_>) -> Option<Detected> {
             len: (5, 1),
             time: Some((0, Clock::Ticks)),
         }
-        .table(None)
+        .table(head, None)
     })
 }

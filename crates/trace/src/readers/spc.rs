@@ -6,7 +6,7 @@ use crate::number::{scaled, whole};
 pub(crate) static SPC: Format = Format {
     name: "spc",
     of: "SPC traces (UMass repository: Financial, WebSearch)",
-    says: "CSV without a heading: application unit, first block (512 bytes), size (bytes), R or W, time (s), and what else there is",
+    says: "CSV with or without a heading: application unit, first block (512 bytes), size (bytes), R or W, time (s), and what else there is",
     detect,
 };
 
@@ -32,6 +32,6 @@ fn detect(head: &Head<'_>) -> Option<Detected> {
             len: (2, 1),
             time: Some((4, Clock::Seconds)),
         }
-        .table(None)
+        .table(head, None)
     })
 }

@@ -35,6 +35,6 @@ fn detect(head: &Head<'_>) -> Option<Detected> {
             len: (5, 1),
             time: Some((0, Clock::Seconds)),
         }
-        .table(Some(HEADING))
+        .table(head, Some(HEADING))
     })
 }

@@ -6,7 +6,7 @@ use crate::number::whole;
 pub(crate) static TENCENT: Format = Format {
     name: "tencent",
     of: "Tencent block storage (CBS) traces",
-    says: "CSV without a heading: time (s), offset (sectors of 512 bytes), size (sectors), 0 for a read or 1 for a write, volume",
+    says: "CSV with or without a heading: time (s), offset (sectors of 512 bytes), size (sectors), 0 for a read or 1 for a write, volume",
     detect,
 };
 
@@ -35,6 +35,6 @@ fn detect(head: &Head<'_>) -> Option<Detected> {
             len: (2, SECTOR),
             time: Some((0, Clock::Seconds)),
         }
-        .table(None)
+        .table(head, None)
     })
 }
