@@ -85,12 +85,13 @@ fn head(all: &DeviceAnswer, left_out: u64, out: &mut String) {
     );
     if left_out > 0 {
         let lines = counted(left_out, "line");
+        let are = if left_out == 1 { "is" } else { "are" };
         let _ = writeln!(
             out,
             "{}",
             paint(
                 FAINT,
-                format!("{lines} of other steps of the same requests are left out")
+                format!("{lines} of other steps of the same requests {are} left out")
             )
         );
     }

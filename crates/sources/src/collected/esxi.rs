@@ -10,6 +10,7 @@ pub(super) static COLLECTOR: Collector = Collector {
     name: "vm-support",
     marks: &[
         "commands/esxcfg-scsidevs_-l.txt",
+        "commands/esxcfg-scsidevs_-c.txt",
         "commands/localcli_storage-core-device-list.txt",
         "commands/localcli_storage-core-device-list---all.txt",
         "commands/localcli_storage-core-device-partition-list.txt",

@@ -1,13 +1,13 @@
-//! `esxcli storage core device list` and `esxcfg-scsidevs -l`: what devices there are. Sizes are MiB that are cut.
+//! `esxcli storage core device list`, `esxcfg-scsidevs -l` and, a line each, `esxcfg-scsidevs -c`: what devices there are. Sizes are MiB that are cut.
 
 use straddle_geometry::Bytes;
 use straddle_stack::{Interval, Key, Value};
 
-use super::{device, is_device};
+use super::{NAMED, device, is_device};
 use crate::captured::number;
 use crate::captured::records::{Field, Record};
 use crate::captured::text::Line;
-use crate::captured::tool::{Anchor, Context, Notes, Reader, Section, Tool};
+use crate::captured::tool::{Context, Notes, Reader, Section, Tool};
 
 pub(crate) static TOOL: Tool = Tool {
     name: "esxcli-device-list",
@@ -17,20 +17,25 @@ pub(crate) static TOOL: Tool = Tool {
         "esxcli --formatter=csv storage core device list",
         "esxcli --formatter=json storage core device list",
         "esxcfg-scsidevs -l",
+        "esxcfg-scsidevs -c",
     ],
     readers: &[
         Reader::Text {
-            anchors: &[
-                Anchor::Start("naa."),
-                Anchor::Start("eui."),
-                Anchor::Start("t10."),
-                Anchor::Start("mpx."),
-            ],
+            anchors: &NAMED,
             begins: |lines| {
                 let mut near = lines.iter().skip(1).take(6).map(|line| line.text.trim());
                 is_device(lines[0].text.trim()) && near.any(|text| text.starts_with("Device Type:"))
             },
             read: text,
+        },
+        Reader::Text {
+            anchors: &NAMED,
+            begins: |lines| compact(&lines[0]).is_some(),
+            read: |section: &Section<'_>, notes: &mut Notes<'_>| {
+                for (id, record) in section.lines.iter().filter_map(compact) {
+                    add(id, &record, notes);
+                }
+            },
         },
         Reader::Records {
             keys: &["Device", "DevfsPath"],
@@ -61,7 +66,27 @@ fn text(section: &Section<'_>, notes: &mut Notes<'_>) {
     add(first.text.trim(), &record, notes);
 }
 
-/// The properties of a line: `esxcfg-scsidevs` has several in some, `Vendor: ATA       Model: ACME 4000        Revis: 0120`.
+/// A device in a line: `naa.6001…  Direct-Access  /vmfs/devices/disks/naa.6001…  512000MB  NMP  ACME Disk (naa.6001…)`. The heading runs
+/// its last two columns together, so that they cannot be told by it.
+fn compact<'t>(line: &Line<'t>) -> Option<(&'t str, Record<'t>)> {
+    let text = line.text.trim();
+    let (id, rest) = text.split_once(char::is_whitespace)?;
+    let (kind, rest) = rest.split_once("/vmfs/devices/")?;
+    let mut words = rest.split_whitespace().skip(1);
+    let size = words.next()?;
+    if !is_device(id) || number::whole(size.strip_suffix("MB")?).is_none() {
+        return None;
+    }
+    let field = |key: &'static str, value: &'t str| Field {
+        key: key.into(),
+        value: value.into(),
+        line: *line,
+    };
+    let fields = vec![field("DeviceType", kind.trim()), field("Size", size)];
+    Some((id, Record { fields }))
+}
+
+/// The properties of a line: `esxcfg-scsidevs -l` has several in some, `Vendor: ATA       Model: ACME 4000        Revis: 0120`.
 fn several<'t>(key: &'t str, value: &'t str) -> Vec<(&'t str, &'t str)> {
     const INNER: [&str; 4] = ["Model:", "Revis:", "Is SSD:", "Is Removable:"];
     let mut found = vec![(key, value)];
@@ -126,7 +151,37 @@ fn add(id: &str, record: &Record<'_>, notes: &mut Notes<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use super::several;
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_device_where_a_path_and_a_size_follow_its_name() {
+        let of = |text: &'static str| {
+            let (id, record) = compact(&Line { number: 1, text })?;
+            let kind = record.get("DeviceType")?.value.to_string();
+            Some((id, kind, mebibytes(&record)?.0))
+        };
+        assert_eq!(
+            of(
+                "naa.600a0b80 Direct-Access    /vmfs/devices/disks/naa.600a0b80   512000MB  NMP     ACME Disk (naa.600a0b80)"
+            ),
+            Some(("naa.600a0b80", "Direct-Access".to_owned(), 512_000))
+        );
+        assert_eq!(
+            of(
+                "mpx.vmhba1:C0:T64:L0  Enclosure Svc Dev /vmfs/devices/genscsi/mpx.vmhba1:C0:T64:L0 0MB NMP ACME"
+            ),
+            Some(("mpx.vmhba1:C0:T64:L0", "Enclosure Svc Dev".to_owned(), 0))
+        );
+        for other in [
+            "Device UID  Device Type  Console Device  Size  Multipath PluginDisplay Name",
+            "naa.600a0b80:1 /vmfs/devices/disks/naa.600a0b80:1 51d6-a 0 datastore1",
+            "naa.600a0b80 Direct-Access /vmfs/devices/disks/naa.600a0b80 512000 NMP",
+            "naa.600a0b80 Direct-Access /vmfs/devices/disks/naa.600a0b80",
+            "naa.600a0b80",
+        ] {
+            assert_eq!(of(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn lines_have_one_property_or_several() {

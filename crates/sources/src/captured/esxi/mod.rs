@@ -12,6 +12,7 @@ pub(super) mod vmkfstools;
 use straddle_stack::LayerKind;
 use uuid::Uuid;
 
+use crate::captured::tool::Anchor;
 use crate::inventory::{Name, Space, Thing};
 
 /// A device by what ESXi calls it: `naa.600…`, `eui.…`, `t10.…`, `mpx.vmhba0:C0:T0:L0`.
@@ -24,10 +25,25 @@ fn device(id: &str) -> Thing {
     thing
 }
 
+/// How what ESXi calls devices begins.
+const PREFIXES: [&str; 6] = ["naa.", "eui.", "t10.", "mpx.", "vml.", "vmhba"];
+
+/// Lines that begin with the name of a device.
+const NAMED: [Anchor; PREFIXES.len()] = {
+    let [a, b, c, d, e, f] = PREFIXES;
+    [
+        Anchor::Start(a),
+        Anchor::Start(b),
+        Anchor::Start(c),
+        Anchor::Start(d),
+        Anchor::Start(e),
+        Anchor::Start(f),
+    ]
+};
+
 /// True for what ESXi calls devices.
 pub(super) fn is_device(id: &str) -> bool {
-    let prefix = ["naa.", "eui.", "t10.", "mpx.", "vml.", "vmhba"];
-    prefix.iter().any(|prefix| id.starts_with(prefix)) && !id.contains(' ')
+    PREFIXES.iter().any(|prefix| id.starts_with(prefix)) && !id.contains(' ')
 }
 
 /// A partition of it: `naa.600…:1`.

@@ -3,7 +3,7 @@
 use straddle_geometry::Bytes;
 use straddle_stack::{Interval, Key, LayerKind};
 
-use super::{is_device, partition, partition_name, table};
+use super::{NAMED, is_device, partition, partition_name, table};
 use crate::captured::number;
 use crate::captured::records::{Field, Record};
 use crate::captured::text::Line;
@@ -32,13 +32,7 @@ pub(crate) static TOOL: Tool = Tool {
             },
         },
         Reader::Text {
-            anchors: &[
-                Anchor::Start("naa."),
-                Anchor::Start("eui."),
-                Anchor::Start("t10."),
-                Anchor::Start("mpx."),
-                Anchor::Start("vml."),
-            ],
+            anchors: &NAMED,
             begins: |lines| mapped(&lines[0]).is_some(),
             read: |section: &Section<'_>, notes: &mut Notes<'_>| {
                 let rows: Vec<Record<'_>> = section.lines.iter().filter_map(mapped).collect();
