@@ -277,6 +277,7 @@ fn node_packages() -> Result<()> {
 pub(crate) fn for_evidence() -> Result<()> {
     install(&[
         ("gzip", "unpacks, beside what is read packed"),
+        ("zstd", "unpacks, beside what is read packed"),
         ("python3-pandas", "what people read counters with"),
     ])
 }

@@ -7,7 +7,7 @@ pub(crate) const MAX_CELLS: usize = 1 << 18;
 
 /// Cells that are separated by one character, and may be quoted; what is behind the most that are taken is left out.
 pub(crate) fn separated(text: &str, separator: u8) -> Vec<Cow<'_, str>> {
-    let mut cells = Vec::new();
+    let mut cells = Vec::with_capacity(32);
     let mut rest = text;
     loop {
         let (cell, more) = one(rest, separator);

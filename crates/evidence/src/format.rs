@@ -14,6 +14,13 @@ pub struct Format {
     pub(crate) shape: Shape,
 }
 
+impl Format {
+    /// Whether columns are those of its table.
+    pub(crate) fn has_columns(&self, head: &Head) -> bool {
+        matches!(&self.shape, Shape::Table { is, .. } if is(head))
+    }
+}
+
 /// How it looks.
 pub(crate) enum Shape {
     /// Messages, each for itself, wherever they stand in a line.

@@ -76,6 +76,8 @@ pub(crate) struct Walker {
     open: Vec<bool>,
     /// The key of the value that comes next.
     key: Option<String>,
+    /// Keys that were left, whose memory is used again.
+    spare: Vec<String>,
     begun: bool,
     /// The word or the string in which a client broke the line.
     broken: String,
@@ -89,6 +91,20 @@ const BREAKS_FROM: usize = 256;
 const MAX_BROKEN_LEN: usize = 1 << 16;
 
 impl Walker {
+    /// Walks through another document from here on.
+    pub(crate) fn begin(&mut self) {
+        for step in self.path.drain(..) {
+            if let Step::Key(key) = step {
+                self.spare.push(key);
+            }
+        }
+        self.spare.truncate(DEEPEST);
+        self.open.clear();
+        self.key = None;
+        self.begun = false;
+        self.broken.clear();
+    }
+
     /// Takes a line, and tells what it meets in it.
     pub(crate) fn line(
         &mut self,
@@ -111,7 +127,12 @@ impl Walker {
         let mut at = 0;
         while let Some(byte) = bytes.get(at) {
             match byte {
-                b' ' | b'\t' | b'\r' | b',' => at += 1,
+                b' ' | b'\t' | b'\r' | b',' => {
+                    at += 1;
+                    while bytes.get(at) == Some(&b' ') {
+                        at += 1;
+                    }
+                }
                 b':' if self.key.is_some() => at += 1,
                 b'{' | b'[' => {
                     if self.open.len() >= DEEPEST || self.begun && self.open.is_empty() {
@@ -164,15 +185,19 @@ impl Walker {
                         if value.len() > LONGEST_KEY {
                             return State::Broken;
                         }
-                        self.key = Some(value.to_owned());
+                        let mut key = self.spare.pop().unwrap_or_default();
+                        value.clone_into(&mut key);
+                        self.key = Some(key);
                     } else if !self.value(Met::Text(value), line, &mut tell) {
                         return State::Broken;
                     }
                 }
                 _ => {
                     let rest = &text[at..];
-                    let other = |c: char| !c.is_ascii_alphanumeric() && !"+-.".contains(c);
-                    let end = rest.find(other).unwrap_or(rest.len());
+                    let other = |byte: &u8| {
+                        !byte.is_ascii_alphanumeric() && !matches!(byte, b'+' | b'-' | b'.')
+                    };
+                    let end = bytes[at..].iter().position(other).unwrap_or(rest.len());
                     let word = &rest[..end];
                     if may_be_broken && end == rest.len() && end > 0 {
                         return self.breaks(word, true);
@@ -222,7 +247,9 @@ impl Walker {
     fn after(&mut self) {
         match self.open.last() {
             Some(false) => {
-                self.path.pop();
+                if let Some(Step::Key(key)) = self.path.pop() {
+                    self.spare.push(key);
+                }
             }
             Some(true) => {
                 if let Some(Step::Index(index)) = self.path.last_mut() {

@@ -23,6 +23,7 @@ mod stamp;
 mod subject;
 mod table;
 mod upright;
+mod word;
 
 mod benchmark;
 mod errorlog;

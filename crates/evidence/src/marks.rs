@@ -153,20 +153,57 @@ impl Marks {
 
     /// What has a mark in this text, in any case.
     pub(crate) fn of(&self, text: &[u8]) -> Hits {
-        let walk = self.any.as_ref().and_then(|any| {
-            let mut state = any.start_state(Anchored::No).ok()?;
-            let mut hits = self.always;
-            for byte in text {
-                state = any.next_state(Anchored::No, state, *byte);
-                if any.is_special(state) && any.is_match(state) {
-                    for index in 0..any.match_len(state) {
-                        hits |= self.owners[any.match_pattern(state, index).as_usize()];
-                    }
+        let walk = (self.any.as_ref()).and_then(|any| Some(self.always | self.walk(any, text)?));
+        Hits(walk.unwrap_or(u64::MAX))
+    }
+
+    /// The owners of the marks in a text. A step has to wait for the one before it, so that a long text is walked through in four
+    /// parts at once.
+    fn walk(&self, any: &DFA, text: &[u8]) -> Option<u64> {
+        const PARTS: usize = 4;
+        /// Shorter texts are over before it pays.
+        const SHORT: usize = 32;
+        let start = any.start_state(Anchored::No).ok()?;
+        let mut owners = 0;
+        let mut note = |state| {
+            if any.is_special(state) && any.is_match(state) {
+                for index in 0..any.match_len(state) {
+                    owners |= self.owners[any.match_pattern(state, index).as_usize()];
                 }
             }
-            Some(hits)
-        });
-        Hits(walk.unwrap_or(u64::MAX))
+        };
+        let len = match text.len() < SHORT {
+            true => 0,
+            false => text.len() / PARTS,
+        };
+        let (first, rest) = text.split_at(len);
+        let (second, rest) = rest.split_at(len);
+        let (third, fourth) = rest.split_at(len);
+        let mut states = [start; PARTS];
+        let mut steps = fourth.iter();
+        for (((a, b), c), d) in (first.iter().zip(second).zip(third)).zip(steps.by_ref()) {
+            for (state, byte) in states.iter_mut().zip([a, b, c, d]) {
+                *state = any.next_state(Anchored::No, *state, *byte);
+                note(*state);
+            }
+        }
+        for byte in steps {
+            states[PARTS - 1] = any.next_state(Anchored::No, states[PARTS - 1], *byte);
+            note(states[PARTS - 1]);
+        }
+        // A mark may go beyond a part: from where a walk that began there comes to the same state, it has been seen.
+        for (state, part) in states.into_iter().zip(1..PARTS) {
+            let (mut state, mut begun) = (state, start);
+            for byte in &text[part * len..] {
+                if state == begun {
+                    break;
+                }
+                state = any.next_state(Anchored::No, state, *byte);
+                begun = any.next_state(Anchored::No, begun, *byte);
+                note(state);
+            }
+        }
+        Some(owners)
     }
 
     /// False for a line of an ERRORLOG that has no message that is read.
@@ -269,6 +306,33 @@ mod tests {
         }
         assert!(some > 300, "{some}");
         assert_eq!(marks().of(b"a line of nobody").0, marks().always);
+    }
+
+    /// A long text is walked through in parts, and a mark may begin in one and end in the next, or in the one behind that.
+    #[test]
+    fn marks_are_found_wherever_they_stand() {
+        let mut beyond = 0;
+        for mark in [
+            "%util",
+            "Seiten wurden für die",
+            "fsync/fdatasync/sync_file_range:",
+            "tIMe:",
+        ] {
+            for len in [31, 32, 33, 47, 64, 101, 160] {
+                for at in 0..=len {
+                    let text = format!(
+                        "{}{mark}{}",
+                        "%ut".repeat(at)[..at].to_owned(),
+                        "r".repeat(len - at)
+                    );
+                    let hits = marks().of(text.as_bytes());
+                    assert_eq!(hits.0, one_by_one(&text), "{text}");
+                    let part = text.len() / 4;
+                    beyond += u32::from(at / part != (at + mark.len() - 1) / part);
+                }
+            }
+        }
+        assert!(beyond > 500, "{beyond}");
     }
 
     #[test]

@@ -111,10 +111,26 @@ pub(crate) fn figure(value: u64) -> f64 {
     value as f64
 }
 
+/// A figure that is a count, and not too large to be exact.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "what is lost makes it another number"
+)]
+pub(crate) fn exact_count(value: f64) -> Option<u64> {
+    let count = value as u64;
+    (figure(count).to_bits() == value.to_bits() && count < 1 << 53).then_some(count)
+}
+
 /// A number of which it is not known whether the point or the comma stands before its fraction. What has both has the last one;
 /// a comma alone stands before the fraction, unless `thousands` says that it separates groups of three.
 pub(crate) fn local(text: &str, thousands: bool) -> Option<f64> {
     let text = text.trim();
+    let is_other = |byte: u8| !byte.is_ascii() || matches!(byte, b' ' | b'\'' | b',');
+    let points = text.bytes().filter(|byte| *byte == b'.').count();
+    if points <= 1 && !text.bytes().any(is_other) {
+        return plain(text);
+    }
     let text: String = text
         .chars()
         .filter(|c| !matches!(c, ' ' | '\u{a0}' | '\u{202f}' | '\'' | '’'))
@@ -195,6 +211,22 @@ mod tests {
         }
         for text in ["", "abc", "1,2x", "inf", "nan", "-"] {
             assert_eq!(local(text, false), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn counts_are_exact() {
+        for (value, count) in [
+            (0.0, Some(0)),
+            (-0.0, None),
+            (-1.0, None),
+            (1.5, None),
+            (9_007_199_254_740_991.0, Some(9_007_199_254_740_991)),
+            (9_007_199_254_740_992.0, None),
+            (f64::NAN, None),
+            (f64::INFINITY, None),
+        ] {
+            assert_eq!(exact_count(value), count, "{value}");
         }
     }
 

@@ -5,10 +5,10 @@ use straddle_stack::activity::Moment;
 use crate::stamp;
 
 /// What stands before a line.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Part {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part<S> {
     /// The same before each line: `[pod/db-0/db] `, `db-1  | `, `iostat.log:`, `<db1> `, `# `.
-    Same(String),
+    Same(S),
     /// `2024-03-05T10:11:12.123Z `, `[2024-03-05 10:11:12] `, `10:11:12 `.
     Time,
     /// `Mar  5 10:11:12 `.
@@ -24,9 +24,20 @@ enum Part {
 /// Everything that stands before the lines of one output.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prefix {
-    parts: Vec<Part>,
+    parts: Vec<Part<String>>,
     /// The number of the last line.
     number: u64,
+}
+
+/// What may stand before a line, and what is behind it.
+#[derive(Clone, Copy)]
+pub(crate) struct Behind<'t> {
+    parts: [Option<Part<&'t str>>; MAX_PARTS],
+    number: u64,
+    /// The rest of the line.
+    pub(crate) text: &'t str,
+    /// The time that stood before it.
+    pub(crate) moment: Option<Moment>,
 }
 
 /// More than collectors put before each other.
@@ -34,28 +45,52 @@ const MAX_PARTS: usize = 4;
 /// More characters than a name of a file or a container has.
 const LONGEST: usize = 128;
 
-/// What stands before a line, the rest of the line, and the time that stood there.
-pub(crate) type Behind<'t> = (Prefix, &'t str, Option<Moment>);
-
-impl Prefix {
-    /// What may stand before this line: each time one part more, with the rest of the line.
-    pub(crate) fn of(text: &str) -> impl Iterator<Item = Behind<'_>> {
-        let mut prefix = Prefix::default();
-        let (mut rest, mut moment) = (text, None);
-        std::iter::from_fn(move || {
-            if prefix.parts.len() >= MAX_PARTS {
-                return None;
-            }
-            let part = Part::of(rest, prefix.parts.last())?;
-            rest = part.off(rest, &mut prefix.number, &mut moment)?;
-            prefix.parts.push(part);
-            (!rest.trim_ascii().is_empty()).then(|| (prefix.clone(), rest, moment))
-        })
+impl<'t> Behind<'t> {
+    /// What stands before it.
+    pub(crate) fn prefix(&self) -> Prefix {
+        let owned = |part: &Part<&str>| match part {
+            Part::Same(same) => Part::Same((*same).to_owned()),
+            Part::Time => Part::Time,
+            Part::Date => Part::Date,
+            Part::Unit => Part::Unit,
+            Part::Stream => Part::Stream,
+            Part::Number => Part::Number,
+        };
+        Prefix {
+            parts: self.parts.iter().flatten().map(owned).collect(),
+            number: self.number,
+        }
     }
 
     /// False when an output may have begun so itself: with a name and a colon, or a first column.
     pub(crate) fn is_sure(&self) -> bool {
-        !self.parts.last().is_some_and(Part::is_loose)
+        !self.last().is_some_and(Part::is_loose)
+    }
+
+    fn last(&self) -> Option<&Part<&'t str>> {
+        self.parts.iter().flatten().next_back()
+    }
+
+    /// With one part more.
+    fn next(mut self) -> Option<Behind<'t>> {
+        let place = self.parts.iter().position(Option::is_none)?;
+        let part = Part::of(self.text, self.last())?;
+        self.text = part.off(self.text, &mut self.number, &mut self.moment)?;
+        self.parts[place] = Some(part);
+        (!self.text.trim_ascii().is_empty()).then_some(self)
+    }
+}
+
+impl Prefix {
+    /// What may stand before this line: each time one part more.
+    pub(crate) fn of(text: &str) -> impl Iterator<Item = Behind<'_>> {
+        let nothing = Behind {
+            parts: [None; MAX_PARTS],
+            number: 0,
+            text,
+            moment: None,
+        };
+        std::iter::successors(nothing.next(), |behind| behind.next())
     }
 
     /// Whether a host stands in it.
@@ -81,8 +116,8 @@ impl Prefix {
 
 /// A line without anything that a collector put before it.
 pub(crate) fn behind(text: &str) -> &str {
-    let sure = Prefix::of(text).filter(|(prefix, ..)| prefix.is_sure());
-    sure.last().map_or(text, |(_, rest, _)| rest)
+    let sure = Prefix::of(text).filter(Behind::is_sure);
+    sure.last().map_or(text, |behind| behind.text)
 }
 
 /// The host that stands last before a line, behind a time: that of whoever wrote it; nothing where there is none.
@@ -104,7 +139,7 @@ pub(crate) fn host(text: &str) -> &str {
         }
         // What stands behind a time and is no collector's is the message.
         let is_timed =
-            |part: &Part| matches!(part, Part::Time | Part::Date | Part::Unit | Part::Stream);
+            |part: &Part<&str>| matches!(part, Part::Time | Part::Date | Part::Unit | Part::Stream);
         if !is_timed(&part) && before.as_ref().is_some_and(is_timed) {
             break;
         }
@@ -117,9 +152,9 @@ pub(crate) fn host(text: &str) -> &str {
     host
 }
 
-impl Part {
+impl<'t> Part<&'t str> {
     /// What a text begins with.
-    fn of(text: &str, before: Option<&Part>) -> Option<Part> {
+    fn of(text: &'t str, before: Option<&Part<&str>>) -> Option<Part<&'t str>> {
         let is_timed = matches!(before, Some(Part::Time | Part::Date));
         let first = *text.trim_ascii_start().as_bytes().first()?;
         match first {
@@ -129,15 +164,18 @@ impl Part {
             b'A'..=b'Z' if date(text).is_some() => Some(Part::Date),
             b's' if is_timed && stream(text).is_some() => Some(Part::Stream),
             _ if is_timed && unit(text).is_some() => Some(Part::Unit),
-            _ => same(text).map(|end| Part::Same(text[..end].to_owned())),
+            _ => same(text).map(|end| Part::Same(&text[..end])),
         }
     }
+}
 
+impl<S: AsRef<str>> Part<S> {
     /// A name and a colon, or a first column.
     fn is_loose(&self) -> bool {
         let Part::Same(same) = self else {
             return false;
         };
+        let same = same.as_ref();
         let name = same.trim_end_matches([' ', '|', ':']);
         let is_file = name.contains(['.', '/']) && same.ends_with(':');
         // `docker compose` numbers its containers.
@@ -148,7 +186,7 @@ impl Part {
     }
 
     fn is_comment(&self) -> bool {
-        matches!(self, Part::Same(same) if same == "# ")
+        matches!(self, Part::Same(same) if same.as_ref() == "# ")
     }
 
     /// The text without it.
@@ -159,10 +197,10 @@ impl Part {
         moment: &mut Option<Moment>,
     ) -> Option<&'t str> {
         let rest = match self {
-            Part::Same(same) => match text.strip_prefix(same.as_str()) {
+            Part::Same(same) => match text.strip_prefix(same.as_ref()) {
                 Some(rest) => rest,
                 // The blank at the end of an empty line is gone.
-                None => (text.trim_end() == same.trim_end()).then_some("")?,
+                None => (text.trim_end() == same.as_ref().trim_end()).then_some("")?,
             },
             Part::Time => {
                 let (at, rest) = time(text)?;
@@ -301,9 +339,9 @@ mod tests {
 
     fn off(text: &str) -> Vec<String> {
         Prefix::of(text)
-            .map(|(_, rest, at)| match at {
-                Some(at) => format!("{at} {rest}"),
-                None => rest.to_owned(),
+            .map(|behind| match behind.moment {
+                Some(at) => format!("{at} {}", behind.text),
+                None => behind.text.to_owned(),
             })
             .collect()
     }
@@ -352,17 +390,18 @@ mod tests {
 
     #[test]
     fn lines_behind_the_first_have_the_same_before_them() {
-        let (mut prefix, ..) = Prefix::of("web.log:7:Device r/s").last().expect("a prefix");
+        let behind = Prefix::of("web.log:7:Device r/s").last();
+        let mut prefix = behind.expect("a prefix").prefix();
         assert_eq!(prefix.off("web.log:8:sda 1.0"), Some(("sda 1.0", None)));
         assert_eq!(prefix.off("web.log-9-"), None);
         assert_eq!(prefix.off("web.log:8:sda 1.0"), None);
         assert_eq!(prefix.off("db.log:9:sda 1.0"), None);
-        let (mut prefix, ..) = Prefix::of("db-1  | Device r/s").last().expect("a prefix");
+        let behind = Prefix::of("db-1  | Device r/s").last();
+        let mut prefix = behind.expect("a prefix").prefix();
         assert_eq!(prefix.off("db-1  |"), Some(("", None)));
         assert_eq!(prefix.off("sda 1.0"), None);
-        let (mut prefix, ..) = Prefix::of("10:11:12 # hostname;x")
-            .last()
-            .expect("a prefix");
+        let behind = Prefix::of("10:11:12 # hostname;x").last();
+        let mut prefix = behind.expect("a prefix").prefix();
         assert_eq!(prefix.off("10:11:13 db1;600"), Some(("db1;600", None)));
     }
 }

@@ -8,8 +8,9 @@ use crate::marks::{Hits, marks};
 use crate::notes::{Found, Notes};
 use crate::prefix::{Behind, Prefix};
 use crate::stamp;
-use crate::table::{Head, is_ruler};
+use crate::table::{Head, Heads, is_ruler};
 use crate::upright::{Objects, Upright, begins_upright, is_mark};
+use std::rc::Rc;
 
 /// What is looked for.
 type Formats = &'static [&'static Format];
@@ -23,11 +24,15 @@ pub(crate) struct Session<'g> {
     table: Option<Table>,
     upright: Upright,
     json: Option<Json>,
+    walker: Walker,
+    /// The rows of the last document, whose memory is used again.
+    objects: Objects,
     pending: Option<Pending>,
     /// What stands before each line of the output that is read.
     prefix: Option<Prefix>,
-    /// The last line that can be names of columns, until the next line.
-    names: Option<(&'static Format, Head, String)>,
+    /// The place of the last line that can be names of columns, until the next line.
+    names: Option<usize>,
+    heads: Heads,
 }
 
 /// A message that is not whole.
@@ -42,14 +47,13 @@ struct Pending {
 /// A table that is being read.
 struct Table {
     format: &'static Format,
-    head: Head,
+    head: Rc<Head>,
     rows: u64,
     /// A blank line was read since the last row.
     is_apart: bool,
 }
 
 struct Json {
-    walker: Walker,
     documents: Vec<(&'static Format, Box<dyn Document>)>,
     /// Objects that may be rows of a table; none when nothing in a document of one line names one.
     objects: Option<Objects>,
@@ -71,9 +75,12 @@ impl<'g> Session<'g> {
             table: None,
             upright: Upright::default(),
             json: None,
+            walker: Walker::default(),
+            objects: Objects::default(),
             pending: None,
             prefix: None,
             names: None,
+            heads: Heads::default(),
         }
     }
 
@@ -154,9 +161,8 @@ impl<'g> Session<'g> {
             }
             return;
         }
-        let (sure, loose): (Vec<_>, Vec<_>) =
-            Prefix::of(line.text).partition(|(prefix, ..)| prefix.is_sure());
-        if self.begin_behind(sure, line, hits) {
+        let (sure, loose): (Vec<_>, Vec<_>) = Prefix::of(line.text).partition(Behind::is_sure);
+        if self.begin_behind(&sure, line, hits) {
             return;
         }
         self.notes.collected = None;
@@ -164,19 +170,20 @@ impl<'g> Session<'g> {
             self.prefix = None;
             return;
         }
-        self.begin_behind(loose, line, hits);
+        self.begin_behind(&loose, line, hits);
     }
 
     /// Whether something begins behind one of these, the longest first.
-    fn begin_behind(&mut self, prefixes: Vec<Behind<'_>>, line: &Line<'_>, hits: Hits) -> bool {
-        for (prefix, text, moment) in prefixes.into_iter().rev() {
-            self.notes.collected = moment;
+    fn begin_behind(&mut self, prefixes: &[Behind<'_>], line: &Line<'_>, hits: Hits) -> bool {
+        for behind in prefixes.iter().rev() {
+            self.notes.collected = behind.moment;
+            let text = behind.text;
             let inner = Line { text, ..*line };
             let is_upright = is_mark(text.trim()) || begins_upright(text, hits);
             if is_upright && (self.upright_line(&inner, hits) || !self.upright.is_empty())
                 || self.begin(&inner, hits)
             {
-                self.prefix = Some(prefix);
+                self.prefix = Some(behind.prefix());
                 return true;
             }
         }
@@ -297,14 +304,10 @@ impl<'g> Session<'g> {
 
     /// A row of a table, or the ruler below the names.
     fn row(&mut self, line: &Line<'_>, hits: Hits) -> bool {
-        if let Some((format, head, names)) = self.names.take() {
+        if let Some(place) = self.names.take() {
             let ruled = is_ruler(line.text);
-            let head = match ruled {
-                true => head.ruled(&names, line.text),
-                false => head,
-            };
-            let known = matches!(&format.shape, Shape::Table { is, .. } if is(&head));
-            if known {
+            let ruler = ruled.then_some(line.text);
+            if let Some((format, head)) = self.heads.table(place, ruler) {
                 self.notes.found(format.name);
                 self.table = Some(Table {
                     format,
@@ -397,7 +400,8 @@ impl<'g> Session<'g> {
     }
 
     fn end_upright(&mut self) {
-        std::mem::take(&mut self.upright).read(self.formats, &mut self.notes);
+        self.upright.read(self.formats, &mut self.notes);
+        self.upright.clear();
     }
 
     /// Whether something begins here.
@@ -424,8 +428,9 @@ impl<'g> Session<'g> {
                 return true;
             }
         }
-        if let Some((format, head)) = names_of(self.formats, line.text, hits) {
-            self.names = Some((format, head, line.text.to_owned()));
+        if !marks().tables(hits).is_empty() {
+            let find = || names_of(self.formats, line.text, hits);
+            self.names = self.heads.place(line.text, find).or(self.names);
         }
         self.names.is_some()
     }
@@ -437,10 +442,11 @@ impl<'g> Session<'g> {
                 documents.push((*format, begins()));
             }
         }
+        self.walker.begin();
+        self.objects.begin();
         self.json = Some(Json {
-            walker: Walker::default(),
             documents,
-            objects: is_open(line, hits).then(Objects::default),
+            objects: is_open(line, hits).then(|| std::mem::take(&mut self.objects)),
             has_rows: false,
         });
         self.json_line(line);
@@ -454,11 +460,11 @@ impl<'g> Session<'g> {
         let mut messages: Vec<String> = Vec::new();
         if json.objects.is_some() && (json.documents.iter()).any(|(_, document)| document.is_mine())
         {
-            json.objects = None;
+            self.objects = json.objects.take().unwrap_or_default();
         }
         let (documents, notes) = (&mut json.documents, &mut self.notes);
         let (objects, has_rows, formats) = (&mut json.objects, &mut json.has_rows, self.formats);
-        let state = json.walker.line(line, |event| {
+        let state = self.walker.line(line, |event| {
             if let Met::Text(text) = event.met
                 && !messages_in(text).is_empty()
             {
@@ -494,7 +500,11 @@ impl<'g> Session<'g> {
             return false;
         };
         let (mut mine, mut by_a_document) = (json.has_rows, false);
-        if let Some(number) = json.objects.and_then(|objects| objects.cut(self.formats)) {
+        let cut = (json.objects.as_ref()).and_then(|objects| objects.cut(self.formats));
+        if let Some(objects) = json.objects.take() {
+            self.objects = objects;
+        }
+        if let Some(number) = cut {
             mine = true;
             self.notes.unread(&Line { number, text: "" });
         } else if let Some(line) = broken.filter(|_| mine) {
@@ -531,17 +541,12 @@ fn messages_in(text: &str) -> Hits {
 fn names_of(formats: Formats, text: &str, hits: Hits) -> Option<(&'static Format, Head)> {
     let mut head = None;
     for format in marks().tables(hits).formats() {
-        let Shape::Table { is, .. } = &format.shape else {
-            continue;
-        };
         if !formats.iter().any(|one| std::ptr::eq(*one, format)) {
             continue;
         }
-        let head = head.get_or_insert_with(|| Head::of(text)).as_ref();
-        if let Some(head) = head
-            && is(head)
-        {
-            return Some((format, head.clone()));
+        let found = head.get_or_insert_with(|| Head::of(text));
+        if found.as_ref().is_some_and(|head| format.has_columns(head)) {
+            return Some((format, found.take()?));
         }
     }
     None

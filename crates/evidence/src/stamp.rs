@@ -178,13 +178,21 @@ impl Cursor<'_> {
             return None;
         }
         self.0 = rest;
-        digits.parse().ok()
+        let digit = |byte: u8| u32::from(byte - b'0');
+        Some(
+            digits
+                .bytes()
+                .fold(0, |number, byte| number * 10 + digit(byte)),
+        )
     }
 
     fn one_of(&mut self, any: &str) -> Option<char> {
-        let c = self.0.chars().next().filter(|c| any.contains(*c))?;
-        self.0 = &self.0[c.len_utf8()..];
-        Some(c)
+        let byte = self.0.bytes().next()?;
+        if !any.as_bytes().contains(&byte) {
+            return None;
+        }
+        self.0 = self.0.get(1..)?;
+        Some(char::from(byte))
     }
 
     fn exactly(&mut self, c: char) -> Option<()> {
@@ -212,27 +220,21 @@ impl Cursor<'_> {
                 fraction.filter(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
             {
                 let end = rest.bytes().take_while(u8::is_ascii_digit).count();
-                let digits: String = rest[..end]
-                    .chars()
-                    .chain("000000".chars())
-                    .take(6)
-                    .collect();
-                micros = digits.parse().ok()?;
+                let digits = rest[..end].bytes().chain(std::iter::repeat(b'0')).take(6);
+                micros = digits.fold(0, |micros, byte| micros * 10 + u32::from(byte - b'0'));
                 self.0 = &rest[end..];
             }
         }
         let half = self.0.trim_start_matches([' ', '\u{202f}', '\u{a0}']);
-        let lower: String = half
-            .chars()
-            .take(4)
-            .collect::<String>()
-            .to_ascii_lowercase();
+        if !half.starts_with(['a', 'A', 'p', 'P']) {
+            return Some(((hour, minute, second), micros));
+        }
         for (mark, noon) in [("am", 0), ("pm", 12), ("a.m.", 0), ("p.m.", 12)] {
-            let ends = !half
-                .get(mark.len()..)
-                .unwrap_or_default()
-                .starts_with(char::is_alphanumeric);
-            if lower.starts_with(mark) && ends && hour <= 12 {
+            let Some((word, behind)) = half.split_at_checked(mark.len()) else {
+                continue;
+            };
+            let ends = !behind.starts_with(char::is_alphanumeric);
+            if word.eq_ignore_ascii_case(mark) && ends && hour <= 12 {
                 hour = hour % 12 + noon;
                 self.0 = &half[mark.len()..];
                 break;

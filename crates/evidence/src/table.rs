@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use crate::fields;
+use crate::format::Format;
 use crate::line::Line;
 
 /// Names of which a column may have any.
@@ -12,6 +14,8 @@ pub(crate) type Names = &'static [&'static str];
 /// The names of columns, and how rows are cut into cells.
 #[derive(Clone, Debug)]
 pub(crate) struct Head {
+    /// The line of the names; nothing where they stand one a line.
+    text: String,
     /// In lower case, words joined by `_`.
     columns: Vec<String>,
     style: Style,
@@ -40,6 +44,69 @@ enum Style {
     Upright,
 }
 
+/// Names of columns that were read before: what asks again and again prints the same ones each time.
+#[derive(Default)]
+pub(crate) struct Heads {
+    known: Vec<Known>,
+    /// The one that is given up next.
+    oldest: usize,
+}
+
+struct Known {
+    format: &'static Format,
+    head: Rc<Head>,
+    /// The ruler that stood below, and the names by it; `None` when they are no table's.
+    ruled: Option<(String, Option<Rc<Head>>)>,
+}
+
+/// Tables that one output has, and some.
+const MAX_KNOWN: usize = 8;
+
+impl Heads {
+    /// The place of the table whose names are in a line, which `find` looks for when they are new.
+    pub(crate) fn place(
+        &mut self,
+        text: &str,
+        find: impl FnOnce() -> Option<(&'static Format, Head)>,
+    ) -> Option<usize> {
+        if let Some(at) = self.known.iter().position(|known| known.head.text == text) {
+            return Some(at);
+        }
+        let (format, head) = find()?;
+        let known = Known {
+            format,
+            head: Rc::new(head),
+            ruled: None,
+        };
+        if self.known.len() < MAX_KNOWN {
+            self.known.push(known);
+            return Some(self.known.len() - 1);
+        }
+        self.oldest = (self.oldest + 1) % MAX_KNOWN;
+        self.known[self.oldest] = known;
+        Some(self.oldest)
+    }
+
+    /// The table at a place, with the ruler below its names; `None` when the names are no table's by it.
+    pub(crate) fn table(
+        &mut self,
+        place: usize,
+        ruler: Option<&str>,
+    ) -> Option<(&'static Format, Rc<Head>)> {
+        let known = self.known.get_mut(place)?;
+        let Some(ruler) = ruler else {
+            return Some((known.format, Rc::clone(&known.head)));
+        };
+        if known.ruled.as_ref().is_none_or(|(text, _)| text != ruler) {
+            let head = Head::clone(&known.head).ruled(ruler);
+            let head = known.format.has_columns(&head).then(|| Rc::new(head));
+            known.ruled = Some((ruler.to_owned(), head));
+        }
+        let (_, head) = known.ruled.as_ref()?;
+        Some((known.format, Rc::clone(head.as_ref()?)))
+    }
+}
+
 /// A row.
 pub(crate) struct Row<'r> {
     head: &'r Head,
@@ -58,8 +125,9 @@ const LONGEST_ROW: usize = 1 << 16;
 const MAX_COLUMNS: usize = 512;
 
 impl Head {
-    fn new(columns: Vec<String>, style: Style) -> Head {
+    fn new(text: &str, columns: Vec<String>, style: Style) -> Head {
         Head {
+            text: text.to_owned(),
             columns,
             style,
             places: RefCell::default(),
@@ -110,16 +178,17 @@ impl Head {
             .map(|cell| normal(cell))
             .collect();
         let named = columns.iter().filter(|name| !name.is_empty()).count();
-        (named >= 2 && columns.len() <= MAX_COLUMNS).then(|| Head::new(columns, style))
+        (named >= 2 && columns.len() <= MAX_COLUMNS).then(|| Head::new(text, columns, style))
     }
 
     /// Names of columns that stand one a line.
     pub(crate) fn upright(keys: &[String]) -> Head {
-        Head::new(keys.iter().map(|key| normal(key)).collect(), Style::Upright)
+        let columns = keys.iter().map(|key| normal(key)).collect();
+        Head::new("", columns, Style::Upright)
     }
 
     /// The names again, now that the ruler below them is known.
-    pub(crate) fn ruled(self, names: &str, ruler: &str) -> Head {
+    fn ruled(self, ruler: &str) -> Head {
         if self.style != Style::Blanks {
             return self;
         }
@@ -138,11 +207,11 @@ impl Head {
         }
         places.extend(from.map(|start| (start, chars.len())));
         let style = Style::Ruled(places);
-        let columns: Vec<String> = cells(names, &style)
+        let columns: Vec<String> = cells(&self.text, &style)
             .iter()
             .map(|cell| normal(cell))
             .collect();
-        Head::new(columns, style)
+        Head::new(&self.text, columns, style)
     }
 
     /// Whether there are columns with all these names.
@@ -204,6 +273,9 @@ impl Head {
 impl<'r> Row<'r> {
     /// Whether it is the names of the columns once more.
     pub(crate) fn is_names(&self) -> bool {
+        if self.line.text == self.head.text {
+            return true;
+        }
         let mut pairs = self.cells.iter().zip(&self.head.columns);
         pairs.all(|(cell, name)| is_called(cell, name))
     }
@@ -247,38 +319,43 @@ impl<'r> Row<'r> {
     /// As [`Self::number`], in columns that count and have no fractions.
     pub(crate) fn count(&self, names: Names) -> Option<(f64, Line<'r>)> {
         let (column, text) = self.cell(names)?;
-        match count(fields::bare(text)) {
-            Some(value) => Some((value, self.line_of(column))),
-            None => self.number(names),
-        }
+        let text = fields::bare(text);
+        Some((count(text).or_else(|| any(text))?, self.line_of(column)))
     }
 
     /// The number in the first of these columns that has one, and its line.
     pub(crate) fn number(&self, names: Names) -> Option<(f64, Line<'r>)> {
         let (column, text) = self.cell(names)?;
-        let text = fields::bare(text);
-        let value = crate::number::plain(text).or_else(|| crate::number::local(text, true))?;
-        Some((value, self.line_of(column)))
+        Some((any(fields::bare(text))?, self.line_of(column)))
     }
+}
+
+/// A number, in the form of whatever language.
+fn any(text: &str) -> Option<f64> {
+    crate::number::plain(text).or_else(|| crate::number::local(text, true))
 }
 
 /// A count, whose points can only stand between thousands.
 fn count(text: &str) -> Option<f64> {
+    if !text.contains('.') {
+        return None;
+    }
     let mut groups = text.split('.');
     let first = groups.next()?;
     let is_group = |group: &str, least: usize| {
         (least..=3).contains(&group.len()) && group.bytes().all(|byte| byte.is_ascii_digit())
     };
     let grouped = is_group(first, 1) && groups.all(|group| is_group(group, 3));
-    (grouped && text.contains('.'))
-        .then(|| crate::number::whole(text).map(crate::number::figure))?
+    grouped.then(|| crate::number::whole(text).map(crate::number::figure))?
 }
 
 fn is_nothing(cell: &str) -> bool {
-    matches!(
-        fields::bare(cell),
-        "" | "NULL" | "null" | "(null)" | "[null]" | "-" | "\\N"
-    )
+    let is_number = cell.as_bytes().first().is_some_and(u8::is_ascii_digit);
+    !is_number
+        && matches!(
+            fields::bare(cell),
+            "" | "NULL" | "null" | "(null)" | "[null]" | "-" | "\\N"
+        )
 }
 
 fn cells<'t>(text: &'t str, style: &Style) -> Vec<Cow<'t, str>> {
@@ -304,7 +381,11 @@ fn cells<'t>(text: &'t str, style: &Style) -> Vec<Cow<'t, str>> {
                 .map(|cell| Cow::Borrowed(cell.trim()))
                 .collect()
         }
-        Style::Blanks | Style::Upright => text.split_whitespace().map(Cow::Borrowed).collect(),
+        Style::Blanks | Style::Upright => {
+            let mut cells = Vec::with_capacity(32);
+            cells.extend(text.split_whitespace().map(Cow::Borrowed));
+            cells
+        }
         Style::Ruled(places) => {
             let mut cells = Vec::new();
             let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
@@ -379,13 +460,14 @@ pub(crate) fn in_bars(text: &str) -> Option<String> {
 /// A line of nothing but what rulers and borders are made of.
 pub(crate) fn is_ruler(text: &str) -> bool {
     let text = text.trim();
+    // Most lines are told by their first character.
     text.len() >= 3
-        && ["--", "──", "━━", "══"]
-            .iter()
-            .any(|line| text.contains(line))
         && text
             .chars()
             .all(|c| matches!(c, '-' | ' ' | '+' | '|' | ':' | '\t' | ',' | '─'..='╿'))
+        && ["--", "──", "━━", "══"]
+            .iter()
+            .any(|line| text.contains(line))
 }
 
 #[cfg(test)]
@@ -395,7 +477,7 @@ mod tests {
     fn read(names: &str, ruler: Option<&str>, row: &str) -> Option<(f64, String)> {
         let mut head = Head::of(names).expect("columns");
         if let Some(ruler) = ruler {
-            head = head.ruled(names, ruler);
+            head = head.ruled(ruler);
         }
         let line = Line {
             number: 7,

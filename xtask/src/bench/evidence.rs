@@ -11,6 +11,7 @@ use super::measure::{Series, peak_kib, wall_us};
 use super::{Scratch, as_f64};
 use crate::packages;
 use crate::run::{cargo, repository, run};
+use straddle::evidence::{FORMATS, Gathered, read};
 
 const ROUNDS: usize = 5;
 /// Most MiB with which the captures of the tests are measured as well.
@@ -33,7 +34,12 @@ pub(crate) struct Measured {
 /// Measures with files of `mib` each, and archives the figures under benches/.
 pub(crate) fn evidence(mib: usize) -> Result<Measured> {
     packages::for_evidence()?;
-    run(cargo().args(["build", "--quiet", "--release", "--package", "straddle-cli"]))?;
+    for what in [
+        &["--package", "straddle-cli"][..],
+        &["--package", "straddle-io", "--example", "unpack"],
+    ] {
+        run(cargo().args(["build", "--quiet", "--release"]).args(what))?;
+    }
     let straddle = repository().join("target/release/straddle");
     let straddle = straddle.to_string_lossy();
     let scratch = Scratch::new()?;
@@ -85,25 +91,7 @@ pub(crate) fn evidence(mib: usize) -> Result<Measured> {
             &[memory],
         );
     }
-    let packed = scratch.0.join("ERRORLOG.gz");
-    let gzip = Command::new("gzip")
-        .args(["-1", "-kc"])
-        .arg(&utf8)
-        .stdout(File::create(&packed)?)
-        .status()?;
-    anyhow::ensure!(gzip.success(), "gzip failed");
-    let path = packed.to_string_lossy();
-    let tools = [
-        ("gzip -dc", vec!["gzip", "-dc", &path]),
-        ("straddle evidence", evidence_of(&straddle, &path)),
-    ];
-    let mut series = tools.clone().map(|(name, _)| Series::new(name));
-    for _ in 0..ROUNDS {
-        for ((_, words), series) in tools.iter().zip(&mut series) {
-            series.push(as_f64(length) / wall_us(words)?);
-        }
-    }
-    archive.section("ERRORLOG.gz", "MB/s", "of what is in it", &series);
+    packed(&utf8, &straddle, &mut archive)?;
     if mib <= USUAL {
         corpus(&scratch.0, &straddle, &mut archive)?;
     }
@@ -119,64 +107,93 @@ pub(crate) fn evidence(mib: usize) -> Result<Measured> {
     })
 }
 
-/// Every capture of the tests, repeated: with a heading for every few rows it is the dearest form of each, and longer than any is
-/// in the field.
-fn corpus(scratch: &Path, straddle: &str, archive: &mut Archive) -> Result<()> {
-    const LENGTH: usize = 8 << 20;
-    let mut kinds: Vec<PathBuf> = Vec::new();
-    for entry in std::fs::read_dir("tests/evidence")? {
-        kinds.push(entry?.path());
+/// The same log packed, beside what unpacks it: alone in the library that straddle has for it, and the usual tool.
+fn packed(log: &Path, straddle: &str, archive: &mut Archive) -> Result<()> {
+    let unpack = repository().join("target/release/examples/unpack");
+    let unpack = unpack.to_string_lossy();
+    let length = as_f64(usize::try_from(log.metadata()?.len())?);
+    for (tool, level, kind) in [("gzip", "-6", "gz"), ("zstd", "-3", "zst")] {
+        let packed = log.with_extension(kind);
+        let done = Command::new(tool)
+            .args([level, "-kc"])
+            .arg(log)
+            .stdout(File::create(&packed)?)
+            .status()?;
+        anyhow::ensure!(done.success(), "{tool} failed");
+        let path = packed.to_string_lossy();
+        let usual = format!("{tool} -dc");
+        let tools = [
+            ("the library alone", vec![&*unpack, &path]),
+            ("straddle evidence", evidence_of(straddle, &path)),
+            (&*usual, vec![tool, "-dc", &path]),
+        ];
+        let mut series = tools.clone().map(|(name, _)| Series::new(name));
+        for _ in 0..ROUNDS {
+            for ((_, words), series) in tools.iter().zip(&mut series) {
+                series.push(length / wall_us(words)?);
+            }
+        }
+        let name = format!("ERRORLOG.{kind}");
+        archive.section(&name, "MB/s", "of what is in it", &series);
+        std::fs::remove_file(&packed)?;
     }
-    kinds.sort();
-    let copy = scratch.join("capture");
-    let copied = copy.to_string_lossy();
-    let mut series = vec![Series::new("wc -l, of the last kind")];
-    for kind in kinds.iter().filter(|path| path.is_dir()) {
-        let name = kind.file_name().unwrap_or_default().to_string_lossy();
-        let mut rates = Series::new(&name);
-        let mut captures: Vec<PathBuf> = Vec::new();
+    Ok(())
+}
+
+/// Every capture of the tests, repeated: with a heading for every few rows it is the dearest form of each. They are long enough that
+/// the start of a process counts for little.
+fn corpus(scratch: &Path, straddle: &str, archive: &mut Archive) -> Result<()> {
+    const LENGTH: usize = 32 << 20;
+    let mut captures: Vec<PathBuf> = Vec::new();
+    for kind in std::fs::read_dir("tests/evidence")? {
+        let kind = kind?.path();
+        if !kind.is_dir() {
+            continue;
+        }
         for entry in std::fs::read_dir(kind)? {
             captures.push(entry?.path());
         }
-        captures.sort();
-        for capture in captures {
-            let bytes = std::fs::read(&capture)?;
-            let is_facts = capture.extension().is_some_and(|kind| kind == "facts");
-            let is_packed = bytes.starts_with(&[0x1f, 0x8b]) || bytes.starts_with(&[0x28, 0xb5]);
-            if is_facts || is_packed || bytes.is_empty() {
-                continue;
-            }
-            let mut whole = bytes.repeat(LENGTH / bytes.len() + 1);
-            if !bytes.ends_with(b"\n") {
-                whole = [&bytes[..], b"\n"]
-                    .concat()
-                    .repeat(LENGTH / bytes.len() + 1);
-            }
-            std::fs::write(&copy, &whole)?;
-            let mut times = Series::new("");
-            // What other tools print is among the captures, to be refused.
-            let Ok(first) = wall_us(&evidence_of(straddle, &copied)) else {
-                continue;
-            };
-            times.push(first);
-            for _ in 0..2 {
-                times.push(wall_us(&evidence_of(straddle, &copied))?);
-            }
-            rates.push(as_f64(whole.len()) / times.quartile(2));
-        }
-        series.push(rates);
     }
-    let length = as_f64(usize::try_from(copy.metadata()?.len())?);
-    for _ in 0..3 {
-        let rate = length / wall_us(&["wc", "-l", &copied])?;
-        if let Some(wc) = series.first_mut() {
-            wc.push(rate);
+    captures.sort();
+    let copy = scratch.join("capture");
+    let copied = copy.to_string_lossy();
+    let mut lines = Series::new("wc -l");
+    let mut series: Vec<Series> = FORMATS.iter().map(|f| Series::new(f.name)).collect();
+    for capture in captures {
+        let mut bytes = std::fs::read(&capture)?;
+        let is_facts = capture.extension().is_some_and(|kind| kind == "facts");
+        let is_packed = bytes.starts_with(&[0x1f, 0x8b]) || bytes.starts_with(&[0x28, 0xb5]);
+        if is_facts || is_packed || bytes.is_empty() {
+            continue;
         }
+        // What other tools print is among the captures, to be refused.
+        let found = read("", &mut &bytes[..], &mut Gathered::new())?;
+        if found.formats.is_empty() {
+            continue;
+        }
+        if !bytes.ends_with(b"\n") {
+            bytes.push(b'\n');
+        }
+        let whole = bytes.repeat(LENGTH / bytes.len() + 1);
+        std::fs::write(&copy, &whole)?;
+        let mut times = Series::new("");
+        for _ in 0..3 {
+            times.push(wall_us(&evidence_of(straddle, &copied))?);
+        }
+        let rate = as_f64(whole.len()) / times.quartile(2);
+        for series in &mut series {
+            if found.formats.contains(&&*series.name) {
+                series.push(rate);
+            }
+        }
+        lines.push(as_f64(whole.len()) / wall_us(&["wc", "-l", &copied])?);
     }
+    series.insert(0, lines);
     archive.section(
-        "Every capture of the tests, repeated to 8 MiB",
+        "Every capture of the tests, repeated to 32 MiB, by reader",
         "MB/s",
-        "Each figure is the median of three runs of a process over one capture; the spread is that of captures, not of runs",
+        "Each figure is the median of three runs of a process over one capture; the spread is that of captures, not of runs. A capture in \
+         which several readers find something counts for each",
         &series,
     );
     Ok(())

@@ -8,6 +8,7 @@ use crate::line::Line;
 use crate::notes::Notes;
 use crate::number;
 use crate::subject::Subject;
+use crate::word;
 
 pub(crate) static FORMAT: Format = Format {
     name: "backup-messages",
@@ -53,7 +54,7 @@ pub(crate) static NAMES: Format = Format {
 
 pub(super) fn name(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
     let text = line.text;
-    let found = match text.split_once("Database: ") {
+    let found = match word::split_once(text, "Database: ") {
         Some((_, rest)) => rest.split(", creation").next(),
         None => {
             let from = text.find(['\'', '"', '‘', '“']);
@@ -67,10 +68,12 @@ pub(super) fn name(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
                     quote => quote,
                 };
                 let ends = [",", "，", "-", " の", "、"];
-                let ends = ends
-                    .iter()
-                    .filter_map(|end| rest.find(&format!("{close}{end}")));
-                ends.min().map(|end| &rest[..end])
+                let is_end = |(at, close): &(usize, &str)| {
+                    let behind = &rest[at + close.len()..];
+                    ends.iter().any(|end| behind.starts_with(end))
+                };
+                let mut closes = rest.match_indices(close);
+                closes.find(is_end).map(|(end, _)| &rest[..end])
             })
         }
     };
@@ -85,12 +88,11 @@ pub(super) fn name(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
 
 pub(super) fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
     let text = message(line.text);
-    let restore = text.contains("RESTORE ");
-    if !restore && !text.contains("BACKUP ") {
+    let restores = word::find(text, "RESTORE ");
+    let Some(from) = restores.or_else(|| word::find(text, "BACKUP ")) else {
         return Reading::Other;
-    }
-    let start = text.find(if restore { "RESTORE " } else { "BACKUP " });
-    let from = start.unwrap_or_default();
+    };
+    let restore = restores.is_some();
     // In some languages the statement is named behind its figures.
     let text = match text[from..].contains('(') {
         true => &text[from..],

@@ -12,11 +12,12 @@ use crate::line::Line;
 use crate::notes::{At, Notes};
 use crate::prefix;
 use crate::stamp;
+use crate::word;
 
 /// The message without what stands before it: a time, a process.
 fn message(text: &str) -> &str {
     for mark in ["spid", "Backup", "Server "] {
-        if let Some(at) = text.find(mark).filter(|at| *at <= 48) {
+        if let Some(at) = word::find(text, mark).filter(|at| *at <= 48) {
             let rest = &text[at + mark.len()..];
             let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == 's');
             if rest.starts_with([' ', '\t', '"', ',']) && (at == 0 || stamp::first(text).is_some())
@@ -38,29 +39,38 @@ fn at<'t>(line: &Line<'t>, notes: &mut Notes<'_>) -> At<'t> {
 
 /// What a database keeps in a file, by its name.
 pub(crate) fn role_of(path: &str, database: Option<&str>) -> Option<Role> {
-    let path = path.to_lowercase();
     let name = path.rsplit(['\\', '/']).next().unwrap_or_default();
+    let begins = |begin: &str| {
+        let start = name.as_bytes().get(..begin.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(begin.as_bytes()))
+    };
+    let ends = |end: &str| {
+        let start = name.len().checked_sub(end.len());
+        let tail = start.and_then(|start| name.as_bytes().get(start..));
+        tail.is_some_and(|tail| tail.eq_ignore_ascii_case(end.as_bytes()))
+    };
+    let is_in = |folder: &str| {
+        let mut folders = path.split('/');
+        (folders.next(), folders.next_back());
+        folders.any(|name| name.eq_ignore_ascii_case(folder))
+    };
     if database.is_some_and(|name| name.eq_ignore_ascii_case("tempdb"))
-        || name.starts_with("tempdb")
-        || name.starts_with("templog")
-        || name.starts_with("ibtmp")
+        || ["tempdb", "templog", "ibtmp"].into_iter().any(begins)
     {
         return Some(Role::Tempdb);
     }
-    let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
-    if ends(&[".ldf"])
+    if ends(".ldf")
         || ["ib_logfile", "#ib_redo", "binlog.", "mysql-bin."]
-            .iter()
-            .any(|mark| name.starts_with(mark))
-        || path.contains("/pg_wal/")
-        || path.contains("/pg_xlog/")
+            .into_iter()
+            .any(begins)
+        || is_in("pg_wal")
+        || is_in("pg_xlog")
     {
         return Some(Role::Log);
     }
-    if ends(&[".bak", ".trn", ".dif"]) {
+    if [".bak", ".trn", ".dif"].into_iter().any(ends) {
         return Some(Role::Backup);
     }
-    ends(&[".mdf", ".ndf", ".ibd"])
-        .then_some(Role::Data)
-        .or_else(|| (name.starts_with("ibdata") || path.contains("/base/")).then_some(Role::Data))
+    let is_data = [".mdf", ".ndf", ".ibd"].into_iter().any(ends);
+    (is_data || begins("ibdata") || is_in("base")).then_some(Role::Data)
 }

@@ -10,6 +10,7 @@ use crate::notes::Notes;
 use crate::number;
 use crate::prefix;
 use crate::subject::Subject;
+use crate::word;
 
 pub(crate) static FORMAT: Format = Format {
     name: "errorlog-stalls",
@@ -42,7 +43,8 @@ pub(super) fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
         return Reading::Other;
     }
     let text = prefix::behind(line.text);
-    if !text.contains(ENGLISH) && text.contains("SQL Server has encountered") {
+    let has_limit = text.contains(ENGLISH);
+    if !has_limit && text.contains("SQL Server has encountered") {
         // Cut where a console or a mail broke it; other things are encountered too.
         let rest = text.split("has encountered").nth(1).unwrap_or_default();
         let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ' ');
@@ -64,8 +66,8 @@ pub(super) fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
     let groups = groups(text);
     let Some(file) = groups.iter().find(|group| is_path(group)) else {
         // The file comes with the next line.
-        let is_english = text.contains(ENGLISH) && text.contains("encountered");
-        return match is_english || !text.contains(ENGLISH) && text.contains("15") {
+        let is_english = has_limit && text.contains("encountered");
+        return match is_english || !has_limit && text.contains("15") {
             true => Reading::Unfinished,
             false => Reading::Other,
         };
@@ -95,15 +97,15 @@ pub(super) fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
 fn groups(text: &str) -> Vec<&str> {
     let mut groups = Vec::new();
     let (mut depth, mut from) = (0_usize, 0);
-    for (at, c) in text.char_indices() {
-        match c {
-            '[' => {
+    for at in memchr::memchr2_iter(b'[', b']', text.as_bytes()) {
+        match text.as_bytes()[at] {
+            b'[' => {
                 if depth == 0 {
                     from = at + 1;
                 }
                 depth += 1;
             }
-            ']' if depth > 0 => {
+            b']' if depth > 0 => {
                 depth -= 1;
                 if depth == 0 {
                     groups.push(text[from..at].trim());
@@ -127,7 +129,7 @@ fn is_path(group: &str) -> bool {
 
 /// How many: in English what was encountered; else the number that is not the limit, nor in a name, nor a handle.
 fn count_of(text: &str, groups: &[&str]) -> Option<f64> {
-    if let Some((_, rest)) = text.split_once("has encountered") {
+    if let Some((_, rest)) = word::split_once(text, "has encountered") {
         let rest = rest.trim_start();
         let end = rest.find(' ')?;
         return number::whole(&rest[..end]).map(number::figure);

@@ -179,6 +179,15 @@ pub(super) fn line(text: &str) -> Option<Moment> {
 
 /// `Fri Mar 15 09:12:01 UTC 2024`, `Fri 15 Mar 2024 09:12:01 AM UTC`.
 pub(crate) fn english(text: &str) -> Option<Moment> {
+    // Without four digits there is no year.
+    let mut digits = 0;
+    let has_year = text.bytes().any(|byte| {
+        digits = if byte.is_ascii_digit() { digits + 1 } else { 0 };
+        digits == 4
+    });
+    if !has_year {
+        return None;
+    }
     let (mut month, mut day, mut year, mut clock) = (None, None, None, None);
     let mut rest = text;
     for (count, word) in text.split_ascii_whitespace().enumerate() {

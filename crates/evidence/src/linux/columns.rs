@@ -11,7 +11,8 @@ pub(super) struct Meaning {
 
 /// What the column is; `None` in it for one that says nothing about how a disk did.
 pub(super) fn known(name: &str) -> Option<Option<Meaning>> {
-    if let Some((_, quantity, factor)) = NAMES.iter().find(|(known, _, _)| *known == name) {
+    let is_it = |known: &str| known.as_bytes().first() == name.as_bytes().first() && known == name;
+    if let Some((_, quantity, factor)) = NAMES.iter().find(|(known, _, _)| is_it(known)) {
         return Some(Some(Meaning {
             quantity: *quantity,
             factor: *factor,
@@ -42,11 +43,20 @@ pub(super) fn known_key(key: &str) -> Option<Meaning> {
         return meaning;
     }
     let stem = key.strip_suffix("_per_sec").unwrap_or(key);
-    known(&format!("{stem}/s")).flatten()
+    let rate = |(known, _, _): &&(&str, Quantity, f64)| known.strip_suffix("/s") == Some(stem);
+    let (_, quantity, factor) = NAMES.iter().find(rate)?;
+    Some(Meaning {
+        quantity: *quantity,
+        factor: *factor,
+    })
 }
 
 /// The names of columns in a line, where a line that was broken and joined again may have run two together.
 pub(super) fn split(word: &str) -> Option<(&str, &str)> {
+    // Most words that are none are longer than two.
+    if word.len() > 2 * LONGEST {
+        return None;
+    }
     let places = word.char_indices().map(|(at, _)| at).skip(1);
     let halves = |at: usize| (&word[..at], &word[at..]);
     places
@@ -54,6 +64,8 @@ pub(super) fn split(word: &str) -> Option<(&str, &str)> {
         .find(|(first, second)| known(first).is_some() && known(second).is_some())
 }
 
+/// Characters of the longest name of a column.
+const LONGEST: usize = 10;
 const KIB: f64 = 1024.0;
 const MIB: f64 = 1024.0 * 1024.0;
 /// iostat counts sectors, and busybox blocks, of so many bytes, whatever the disk has.

@@ -54,6 +54,9 @@ struct Csv {
     rows: Rows,
     /// A row as iostat prints it.
     text: String,
+    /// The time of the last row as it is written, and what it says: all disks of a report have one.
+    written: String,
+    moment: Option<Moment>,
 }
 
 impl Csv {
@@ -97,6 +100,8 @@ impl Csv {
             figures,
             rows: Rows::new(Columns::of(&names, &["Device"])?, Span::Interval),
             text: String::new(),
+            written: String::new(),
+            moment: None,
         })
     }
 }
@@ -116,6 +121,10 @@ impl Body for Csv {
         }
         let barred = in_bars(text).filter(|_| self.separator == b'|');
         let text = barred.as_deref().unwrap_or(text);
+        if text == self.names && !text.starts_with(['{', '[']) {
+            // The next report of what made the file.
+            return Taken::Yes;
+        }
         if text == self.names || memchr::memchr(self.separator, text.as_bytes()).is_none() {
             return Taken::Ended;
         }
@@ -138,7 +147,10 @@ impl Body for Csv {
             };
         }
         self.text.clear();
-        self.text.push_str(&device.replace(' ', "_"));
+        self.text.push_str(device);
+        if device.contains(' ') {
+            self.text = self.text.replace(' ', "_");
+        }
         for at in &self.figures {
             self.text.push(' ');
             self.text.push_str(match cell(*at) {
@@ -146,8 +158,22 @@ impl Body for Csv {
                 figure => figure,
             });
         }
-        let times: Vec<&str> = self.times.iter().map(|at| cell(*at)).collect();
-        let moment = moment(&times.join(" "));
+        let times = || self.times.iter().map(|at| cell(*at));
+        let mut written = self.written.as_str();
+        let is_same = times().enumerate().all(|(index, time)| {
+            let rest = match index {
+                0 => Some(written),
+                _ => written.strip_prefix(' '),
+            };
+            let rest = rest.and_then(|rest| rest.strip_prefix(time));
+            written = rest.unwrap_or(written);
+            rest.is_some()
+        });
+        if !is_same || !written.is_empty() {
+            self.written = times().collect::<Vec<&str>>().join(" ");
+            self.moment = moment(&self.written);
+        }
+        let moment = self.moment;
         if let Some(host) = self.host {
             notes.of_host(cell(host), line);
         }

@@ -34,11 +34,40 @@ pub(super) struct Statistics {
     moment: Option<Moment>,
     date: String,
     device: String,
+    keys: Keys,
     figures: Vec<(Meaning, f64)>,
     /// The line on which the object of a device begins that has not ended.
     open: Option<u64>,
     since_start: Series,
     intervals: Series,
+}
+
+/// Keys that were met, and what they mean: each device has the same ones in the same order.
+#[derive(Default)]
+struct Keys {
+    known: Vec<(String, Option<Meaning>)>,
+    next: usize,
+}
+
+impl Keys {
+    fn meaning(&mut self, key: &str) -> Option<Meaning> {
+        const MAX_KEYS: usize = 64;
+        let is = |(known, _): &(String, Option<Meaning>)| known == key;
+        let at = match self.known.get(self.next).is_some_and(is) {
+            true => Some(self.next),
+            false => self.known.iter().position(is),
+        };
+        if let Some(at) = at {
+            self.next = at + 1;
+            return self.known[at].1;
+        }
+        let meaning = columns::known_key(key);
+        if self.known.len() < MAX_KEYS {
+            self.known.push((key.to_owned(), meaning));
+            self.next = self.known.len();
+        }
+        meaning
+    }
 }
 
 /// The series of one span.
@@ -64,6 +93,7 @@ impl Statistics {
             moment: None,
             date: String::new(),
             device: String::new(),
+            keys: Keys::default(),
             figures: Vec::new(),
             open: None,
             since_start: Series::new(Span::SinceStart),
@@ -100,7 +130,7 @@ impl Statistics {
                     self.is_mine = true;
                     text.clone_into(&mut self.device);
                 } else if let Some(value) = event.number()
-                    && let Some(meaning) = columns::known_key(event.key())
+                    && let Some(meaning) = self.keys.meaning(event.key())
                     && self.figures.len() < MAX_FIGURES
                 {
                     // Old and new units of one figure: the newer one stands behind the other.

@@ -9,6 +9,7 @@ use crate::notes::{At, Notes};
 use crate::number;
 use crate::stamp;
 use crate::subject::Subject;
+use crate::word;
 
 pub(crate) static FORMAT: Format = Format {
     name: "innodb-status",
@@ -40,13 +41,13 @@ const RATES: [(&str, Quantity); 4] = [
 fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
     let text = line.text;
     let mut is_mine = false;
-    if let Some(moment) = text.find(TITLE).and_then(|at| begun(&text[..at])) {
+    if let Some(moment) = word::find(text, TITLE).and_then(|at| begun(&text[..at])) {
         // The figures come some lines below.
         notes.at(*line, Some(moment));
         is_mine = true;
     }
-    let counters = text.find(READS).map(|at| figures(text, at, 0, &COUNTERS));
-    let rates = text.find(SIZE).map(|at| figures(text, at, 1, &RATES));
+    let counters = word::find(text, READS).map(|at| figures(text, at, 0, &COUNTERS));
+    let rates = word::find(text, SIZE).map(|at| figures(text, at, 1, &RATES));
     // One line that a mail wrapped; a whole status in one line is cut off.
     let is_alone = !is_mine && counters.is_none() != rates.is_none();
     for (found, span) in [(counters, Span::SinceStart), (rates, Span::Interval)] {
@@ -86,7 +87,7 @@ fn figures(
     let mut figures = Vec::new();
     let mut before = 0;
     for (word, quantity) in words {
-        let place = from + text[from..].find(word)?;
+        let place = from + word::find(&text[from..], word)?;
         figures.push((*quantity, number_before(&text[before..place])?));
         (from, before) = (place, place + word.len());
     }

@@ -1,5 +1,7 @@
 //! Names of disk counters, in the languages of Windows.
 
+use std::collections::HashMap;
+use std::sync::OnceLock;
 use straddle_stack::activity::Quantity;
 
 use super::Factor;
@@ -7,14 +9,20 @@ use super::perfmon::IDLE;
 
 /// What a counter is.
 pub(super) fn counter(name: &str) -> Option<(Quantity, Factor)> {
-    let name = name.trim().to_lowercase();
-    let name = name.replace('’', "'");
-    let seconds = |quantity| (quantity, Factor::Times(1.0));
-    if let Some((_, quantity)) = NAMES.iter().find(|(known, _)| *known == name) {
-        return Some(seconds(*quantity));
+    let mut name = name.trim().to_lowercase();
+    if name.contains('’') {
+        name = name.replace('’', "'");
     }
-    IDLE_NAMES.contains(&&*name).then_some(IDLE)
+    let name = name.as_str();
+    let by_name = BY_NAME.get_or_init(|| NAMES.iter().rev().copied().collect());
+    if let Some(quantity) = by_name.get(name) {
+        return Some((*quantity, Factor::Times(1.0)));
+    }
+    IDLE_NAMES.contains(&name).then_some(IDLE)
 }
+
+/// [`NAMES`]: a log of a large host names a hundred thousand counters.
+static BY_NAME: OnceLock<HashMap<&str, Quantity>> = OnceLock::new();
 
 const IDLE_NAMES: [&str; 7] = [
     "% idle time",

@@ -8,6 +8,7 @@ use crate::line::Line;
 use crate::notes::Notes;
 use crate::number;
 use crate::stamp;
+use crate::word;
 
 pub(crate) static FORMAT: Format = Format {
     name: "postgresql-checkpoints",
@@ -73,7 +74,7 @@ enum Found {
 
 fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
     let text = line.text;
-    let place = |mark: &'static str| Some((text.find(mark)?, mark));
+    let place = |mark: &'static str| Some((word::find(text, mark)?, mark));
     let Some((start, mark)) = MARKS.iter().copied().find_map(place) else {
         return Reading::Other;
     };

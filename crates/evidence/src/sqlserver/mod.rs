@@ -34,14 +34,10 @@ fn file_of(row: &Row<'_>, notes: &mut Notes<'_>) -> Option<Subject> {
             Subject::file(&format!("{of}:{file}"))
         }
     };
-    let kind = row
-        .text(&["type_desc", "typedesc", "usage", "file_type"])
-        .unwrap_or_default()
-        .to_lowercase();
-    let role = match kind.as_str() {
-        "log" | "log only" | "nur protokoll" => Some(Role::Log),
-        _ => None,
-    };
+    let kind = row.text(&["type_desc", "typedesc", "usage", "file_type"]);
+    let mut logs = ["log", "log only", "nur protokoll"].into_iter();
+    let is_log = kind.is_some_and(|kind| logs.any(|log| kind.eq_ignore_ascii_case(log)));
+    let role = is_log.then_some(Role::Log);
     let role = role.or_else(|| role_of(path.unwrap_or_default(), database));
     notes.describe(&subject, database, role);
     Some(subject)

@@ -105,9 +105,31 @@ fn sample(bytes: &[u8]) -> Vec<u8> {
     found
 }
 
+/// How often these words, which are in lower case, are in a text.
 fn count(text: &str, words: &[&str]) -> usize {
-    let lower = text.to_lowercase();
-    words.iter().map(|word| lower.matches(word).count()).sum()
+    let lower;
+    let text = match words {
+        CYRILLIC => {
+            // Of all letters only those of the words have to be made small, as each block of a long log is asked about.
+            lower = text.chars().map(small).collect::<String>();
+            lower.as_str()
+        }
+        CENTRAL_EUROPE => {
+            lower = text.to_lowercase();
+            lower.as_str()
+        }
+        // Signs of East Asia have no case.
+        _ => text,
+    };
+    words.iter().map(|word| text.matches(word).count()).sum()
+}
+
+/// A letter of Cyrillic words in lower case, anything else as it is.
+fn small(c: char) -> char {
+    match c {
+        'А'..='Я' => char::from_u32(u32::from(c) + 0x20).unwrap_or(c),
+        c => c,
+    }
 }
 
 /// The upper half of a Latin code page. Letters of consoles lie where 1252 has signs that no tool prints.
@@ -180,6 +202,22 @@ mod tests {
                 page.name()
             );
         }
+    }
+
+    #[test]
+    fn words_are_known_in_any_case() {
+        for letter in 'А'..='я' {
+            assert_eq!(small(letter).to_string(), letter.to_lowercase().to_string());
+        }
+        for (text, times) in [
+            ("ДИСК 0, Диск 1, диск 2", 3),
+            ("ТОМ 1 атом 2", 2),
+            ("disk", 0),
+        ] {
+            assert_eq!(count(text, CYRILLIC), times, "{text}");
+        }
+        assert_eq!(count("WIELKOŚĆ, Wielkość", CENTRAL_EUROPE), 2);
+        assert_eq!(count("磁盘 1, 分区 2", &["磁盘", "分区"]), 2);
     }
 
     #[test]

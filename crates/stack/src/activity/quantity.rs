@@ -246,6 +246,31 @@ impl fmt::Display for Statistic {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoStatistic;
 
+impl Statistic {
+    /// The percentile that digits name, with a point among them: `99.95`.
+    ///
+    /// # Errors
+    /// When they are none.
+    pub fn percentile(text: &str) -> Result<Statistic, NoStatistic> {
+        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        if !digits(whole) || !digits(part) || whole.is_empty() {
+            return Err(NoStatistic);
+        }
+        let part = part.bytes().chain(std::iter::repeat(b'0')).take(3);
+        let mut thousandths = 0_u32;
+        for byte in whole.bytes().chain(part) {
+            let tens = thousandths.checked_mul(10).ok_or(NoStatistic)?;
+            thousandths = tens
+                .checked_add(u32::from(byte - b'0'))
+                .ok_or(NoStatistic)?;
+        }
+        (thousandths <= 100_000)
+            .then_some(Statistic::Percentile(thousandths))
+            .ok_or(NoStatistic)
+    }
+}
+
 impl FromStr for Statistic {
     type Err = NoStatistic;
 
@@ -255,19 +280,7 @@ impl FromStr for Statistic {
             "max" => return Ok(Statistic::Max),
             _ => {}
         }
-        let (whole, part) = match text.strip_prefix('p').ok_or(NoStatistic)?.split_once('.') {
-            Some(parts) => parts,
-            None => (&text[1..], ""),
-        };
-        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        if !digits(whole) || !digits(part) || whole.is_empty() {
-            return Err(NoStatistic);
-        }
-        let part: String = part.chars().chain("000".chars()).take(3).collect();
-        let thousandths: u32 = format!("{whole}{part}").parse().map_err(|_| NoStatistic)?;
-        (thousandths <= 100_000)
-            .then_some(Statistic::Percentile(thousandths))
-            .ok_or(NoStatistic)
+        Statistic::percentile(text.strip_prefix('p').ok_or(NoStatistic)?)
     }
 }
 

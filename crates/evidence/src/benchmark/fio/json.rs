@@ -3,7 +3,7 @@
 
 use straddle_stack::activity::{Moment, Quantity, Statistic};
 
-use super::{Direction, add, direction, percentile};
+use super::{Direction, add, direction, kept, percentile};
 use crate::format::{Document, Format, Shape};
 use crate::json::{Event, Met, Step};
 use crate::line::Line;
@@ -103,7 +103,7 @@ impl Run {
         let direction = part.direction;
         let hold = |quantity, value| Held {
             number: event.line.number,
-            text: event.line.text.chars().take(MAX_KEPT).collect(),
+            text: kept(event.line.text).to_owned(),
             quantity,
             value,
         };
@@ -198,8 +198,6 @@ impl Run {
 
 /// More than a direction has, before the number of requests is known.
 const MAX_HELD: usize = 8;
-/// Most of a line that is held: a document may stand in one.
-const MAX_KEPT: usize = 240;
 
 impl Part {
     fn of(direction: Direction) -> Part {

@@ -45,6 +45,20 @@ const MIXED: Direction = Direction {
     throughput: Some(Quantity::TransferThroughput),
 };
 
+/// Most of a line that is held until what follows says what it means: a document may stand in one.
+const MAX_KEPT: usize = 240;
+
+fn kept(text: &str) -> &str {
+    match text.as_bytes().get(..MAX_KEPT) {
+        None => text,
+        Some(start) if start.is_ascii() => &text[..MAX_KEPT],
+        Some(_) => match text.char_indices().nth(MAX_KEPT) {
+            Some((end, _)) => &text[..end],
+            None => text,
+        },
+    }
+}
+
 /// A direction by the word that all outputs have for it.
 fn direction(word: &str) -> Option<Direction> {
     Some(match word {
@@ -59,7 +73,7 @@ fn direction(word: &str) -> Option<Direction> {
 
 /// `99.500000`; `None` also for the zeroes with which a list is filled up.
 fn percentile(text: &str) -> Option<Statistic> {
-    let statistic = format!("p{}", text.trim()).parse().ok()?;
+    let statistic = Statistic::percentile(text.trim()).ok()?;
     (statistic != Statistic::Percentile(0)).then_some(statistic)
 }
 

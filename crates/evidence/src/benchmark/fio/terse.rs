@@ -33,11 +33,12 @@ const LATENCY: usize = 34;
 fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
     let text = line.trimmed();
     // Behind what others put before a line stands the version, a digit.
-    let version = text.find(";fio-").and_then(|at| at.checked_sub(1));
+    let version = crate::word::find(text, ";fio-").and_then(|at| at.checked_sub(1));
     let Some(row) = version.and_then(|at| text.get(at..)) else {
         return Reading::Other;
     };
-    let fields: Vec<&str> = row.split(';').collect();
+    let mut fields = Vec::with_capacity(2 * BEFORE + 3 * 47);
+    fields.extend(row.split(';'));
     let (len, directions): (usize, &[Direction]) = match fields.first().copied() {
         Some("3") => (41, &[READ, WRITE]),
         Some("4") => (41, &[READ, WRITE, TRIM]),

@@ -2,13 +2,14 @@
 
 use straddle_stack::activity::{Moment, Quantity, Statistic};
 
-use super::{Direction, SYNC, add, direction, percentile};
+use super::{Direction, MAX_KEPT, SYNC, add, direction, percentile};
 use crate::format::{Body, Format, Shape, Taken};
 use crate::line::Line;
 use crate::linux::english;
 use crate::notes::{At, Notes};
 use crate::number;
 use crate::subject::Subject;
+use crate::word;
 
 pub(crate) static FORMAT: Format = Format {
     name: "fio",
@@ -93,7 +94,7 @@ impl Report {
             };
             match (label, value, direction) {
                 ("clat", Some(value), _) => {
-                    let text = text.chars().take(MAX_KEPT).collect();
+                    let text = super::kept(text).to_owned();
                     self.completion = Some((line.number, text, value));
                 }
                 ("lat" | "sync", Some(value), Some(direction)) => {
@@ -170,7 +171,7 @@ impl Report {
     /// `| 99.00th=[  75], 99.50th=[ 110],`, which mails wrap anywhere.
     fn row_of_percentiles(&mut self, line: &Line<'_>, notes: &mut Notes<'_>) -> bool {
         let text = line.text;
-        let first = text.find(PERCENTILE);
+        let first = word::find(text, PERCENTILE);
         let bar = text[..first.unwrap_or_default()].rfind('|');
         let is_open = self.row.as_ref().is_some_and(|(_, rest)| is_open(rest));
         match (&mut self.row, bar) {
@@ -214,7 +215,7 @@ impl Report {
             moment: self.moment,
         };
         let mut rest = text.as_str();
-        while let Some((part, behind)) = rest.split_once(PERCENTILE)
+        while let Some((part, behind)) = word::split_once(rest, PERCENTILE)
             && let Some((value, next)) = behind.split_once(']')
         {
             let part = percentile(part.trim_start_matches([',', ' ']));
@@ -231,9 +232,6 @@ impl Report {
         true
     }
 }
-
-/// Most of a line that is held.
-const MAX_KEPT: usize = 240;
 
 impl Body for Report {
     fn line(&mut self, line: &Line<'_>, notes: &mut Notes<'_>) -> Taken {
@@ -285,7 +283,7 @@ fn is_open(rest: &str) -> bool {
 
 /// `job: (groupid=0, jobs=1): err= 0: pid=77120: Thu Sep 14 21:07:31 2023`: the name of the job, and when it ended.
 fn head(text: &str) -> Option<(&str, Option<Moment>)> {
-    let at = text.find(HEAD)?;
+    let at = word::find(text, HEAD)?;
     // What logs and containers put before it ends with one of these.
     let name = ["] ", "| ", ": "].iter().fold(&text[..at], |name, end| {
         name.rsplit(end).next().unwrap_or(name)
@@ -304,13 +302,13 @@ struct Rates {
 
 /// `  read: IOPS=15.8k, BW=61.7MiB/s (64.7MB/s)(…)`, or `  read : io=4096.0MB, bw=95432KB/s, iops=23858, runtime= …`.
 fn rates(text: &str) -> Option<Rates> {
-    let (at, rate, throughput, is_old) = match text.find("IOPS=") {
+    let (at, rate, throughput, is_old) = match word::find(text, "IOPS=") {
         Some(at) => (at, "IOPS=", "BW=", false),
-        None => (text.find("io=")?, "iops=", "bw=", true),
+        None => (word::find(text, "io=")?, "iops=", "bw=", true),
     };
     let before = text[..at].trim_end().strip_suffix(':')?;
     let direction = direction(before.split_whitespace().next_back()?)?;
-    let value = |key: &str| Some(text[at..].split_once(key)?.1.trim_start());
+    let value = |key: &str| Some(word::split_once(&text[at..], key)?.1.trim_start());
     Some(Rates {
         direction,
         rate: value(rate).and_then(|text| {
@@ -335,11 +333,11 @@ fn rates(text: &str) -> Option<Rates> {
 
 /// Which latency a line is of, and its mean: `    clat (usec): min=82 , max=33120 , avg= 9.11, stdev= 4.20`.
 fn mean(text: &str) -> Option<(&str, Option<f64>)> {
-    let at = text.find("): min=")?;
+    let at = word::find(text, "): min=")?;
     let open = text[..at].rfind('(')?;
     let label = text[..open].split_whitespace().next_back()?;
     let factor = factor(&text[open + 1..at])?;
-    let value = text[at..].split_once("avg=").and_then(|(_, value)| {
+    let value = word::split_once(&text[at..], "avg=").and_then(|(_, value)| {
         let (value, rest) = number::leading(value.trim_start())?;
         let end = rest.find(',')?;
         Some(value * number::prefix(rest[..end].trim())? * factor)
@@ -349,7 +347,7 @@ fn mean(text: &str) -> Option<(&str, Option<f64>)> {
 
 /// `    clat percentiles (usec):`
 fn title(text: &str) -> Option<(&str, f64)> {
-    let (before, behind) = text.split_once(" percentiles (")?;
+    let (before, behind) = word::split_once(text, " percentiles (")?;
     let label = before.split_whitespace().next_back()?;
     let unit = &behind[..behind.find(')')?];
     Some((label, factor(unit)?))
