@@ -1,5 +1,5 @@
 use crate::benchmark::{diskspd, diskspd_xml, fio, sqlio};
-use crate::errorlog::{backup, event, event_xml, misaligned, stall};
+use crate::errorlog::{aside, backup, event, event_xml, misaligned, sector, stall};
 use crate::etcd::{histogram, slow};
 use crate::format::Format;
 use crate::linux::{
@@ -14,6 +14,8 @@ use crate::sqlserver::{blitz, file_stats, files};
 pub static FORMATS: &[&Format] = &[
     &stall::FORMAT,
     &misaligned::FORMAT,
+    &sector::FORMAT,
+    &aside::FORMAT,
     &backup::FORMAT,
     &backup::NAMES,
     &event::FORMAT,

@@ -476,24 +476,28 @@ fn lines_of_other_hosts_are_counted_and_located() {
 
 #[test]
 fn events_without_figures_are_counted_and_located() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../tests/evidence/errorlog/events-xml-of-wevtutil.xml");
-    let (_, gathered) = read(&path, &fs::read(&path).expect("a capture"));
-    let counted: Vec<(&str, u64, u64)> = gathered
-        .counted
-        .iter()
-        .map(|counted| match &counted.first {
+    const FAILED: &str = "that say that a backup failed (message 3041)";
+    const PAGED_OUT: &str = "that say that the server's memory was paged out (message 17890)";
+    let counted = |bytes: &[u8]| -> Vec<(&str, u64, u64)> {
+        let (_, gathered) = read(Path::new("log"), bytes);
+        let counted = gathered.counted.iter().map(|counted| match &counted.first {
             Source::Captured { line, .. } => (counted.what, counted.count, *line),
             _ => panic!("a line"),
-        })
-        .collect();
-    let expected = [
-        (
-            "that say that the server's memory was paged out (message 17890)",
-            1,
-            2,
-        ),
-        ("that say that a backup failed (message 3041)", 1, 4),
-    ];
-    assert_eq!(counted, expected);
+        });
+        counted.collect()
+    };
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../tests/evidence/errorlog/events-xml-of-wevtutil.xml");
+    let xml = fs::read(&path).expect("a capture");
+    assert_eq!(counted(&xml), [(PAGED_OUT, 1, 2), (FAILED, 1, 4)]);
+    let text = "\
+2024-03-04 02:10:11.12 Backup      Error: 3041, Severity: 16, State: 1.
+2024-03-04 02:10:11.12 Backup      BACKUP failed to complete the command BACKUP DATABASE a. Check the backup application log for detailed messages.
+2024-03-04 02:12:11.12 spid2s      A significant part of sql server process memory has been paged out. This may result in a performance degradation.
+2024-03-04 02:20:11.12 Backup      BACKUP failed to complete the command BACKUP LOG a. Check the backup application log for detailed messages.
+";
+    assert_eq!(
+        counted(text.as_bytes()),
+        [(FAILED, 2, 2), (PAGED_OUT, 1, 3)]
+    );
 }

@@ -2,7 +2,8 @@
 
 use straddle_stack::activity::Moment;
 
-use super::{backup, misaligned, stall};
+use super::aside::{FAILED, PAGED_OUT};
+use super::{backup, misaligned, sector, stall};
 use crate::format::{Body, Format, Reading, Shape, Taken};
 use crate::line::Line;
 use crate::notes::Notes;
@@ -31,9 +32,6 @@ pub(crate) static FORMAT: Format = Format {
 
 /// How an event begins.
 pub(super) const EVENT: &str = "<Event ";
-
-const FAILED: &str = "that say that a backup failed (message 3041)";
-const PAGED_OUT: &str = "that say that the server's memory was paged out (message 17890)";
 
 /// Longer events, and more data, than SQL Server writes.
 const LONGEST: usize = 1 << 16;
@@ -212,6 +210,17 @@ impl Event {
                 "There have been {count} misaligned log IOs which required falling back to synchronous IO. The current IO is \
                  on file {file}."
             ),
+            ("5178", [file, made_for, volume, ..]) => format!(
+                "Cannot use file '{file}' because it was originally formatted with sector size {made_for} and is now on a volume \
+                 with sector size {volume}."
+            ),
+            ("5179", [file, volume, ..]) => format!(
+                "Cannot use file '{file}', because it is on a volume with sector size {volume}."
+            ),
+            ("9013", [database, sector, bytes, offset, file, ..]) => format!(
+                "The tail of the log for database {database} is being rewritten to match the new sector size of {sector} bytes. \
+                 {bytes} bytes at offset {offset} in file {file} will be written."
+            ),
             // Of a database, its log, a differential.
             ("18264" | "18265" | "18270", [database, ..]) => {
                 notes.database = Some((*database).into());
@@ -228,13 +237,20 @@ impl Event {
             number: self.line,
             text: &text,
         };
-        let readers = [stall::read, misaligned::read, backup::name, backup::read];
+        let readers = [
+            stall::read,
+            misaligned::read,
+            sector::read,
+            backup::name,
+            backup::read,
+        ];
         let read = readers
             .into_iter()
             .map(|read| read(&line, notes))
             .find(|reading| *reading != Reading::Other);
         if read == Some(Reading::Unfinished)
-            || read.is_none() && matches!(self.id.as_str(), "833" | "9012")
+            || read.is_none()
+                && matches!(self.id.as_str(), "833" | "5178" | "5179" | "9012" | "9013")
         {
             notes.unread(&line);
         }

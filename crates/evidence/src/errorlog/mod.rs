@@ -1,9 +1,11 @@
 //! Messages of SQL Server: in its ERRORLOG, in event logs, in what clients print.
 
+pub(crate) mod aside;
 pub(crate) mod backup;
 pub(crate) mod event;
 pub(crate) mod event_xml;
 pub(crate) mod misaligned;
+pub(crate) mod sector;
 pub(crate) mod stall;
 
 use straddle_stack::activity::Role;

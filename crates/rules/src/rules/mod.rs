@@ -130,6 +130,7 @@ pub(crate) mod evidence {
     pub(crate) mod measured_price;
     pub(crate) mod misaligned_log_io;
     pub(crate) mod queue_per_disk;
+    pub(crate) mod sector_changed;
     pub(crate) mod split_io;
     pub(crate) mod stalled_requests;
 }
@@ -258,6 +259,7 @@ macro_rules! table {
             809 LITTLE_LAW = evidence::little_law,
             810 SPLIT_IO = evidence::split_io,
             811 MEASURED_PRICE = evidence::measured_price,
+            812 SECTOR_CHANGED = evidence::sector_changed,
 
             901 DAMAGED_STRUCTURE = facts::damaged_structure,
             902 AMBIGUOUS_SIGNATURES = facts::ambiguous_signatures,

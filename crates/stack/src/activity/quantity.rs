@@ -125,6 +125,10 @@ quantities! {
     Stalled = "stalled", Count;
     /// Log writes that SQL Server made synchronous, because they did not lie on sectors.
     MisalignedLogIo = "misaligned-log-io", Count;
+    /// Physical sector of the disk that a database file was made for.
+    FormattedSector = "formatted-sector", Bytes;
+    /// Physical sector of the volume that a database file lies on, as SQL Server says when it is another one.
+    VolumeSector = "volume-sector", Bytes;
     /// Time that a checkpoint was spread over, for its writes.
     CheckpointWrite = "checkpoint-write", Seconds;
     /// Time that a checkpoint waited for the disk.

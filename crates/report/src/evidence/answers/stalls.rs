@@ -161,6 +161,23 @@ pub(super) fn what_to_hand_over(evidence: &Evidence) -> Said {
 }
 
 pub(super) fn which_sectors(evidence: &Evidence) -> Said {
+    let asked = Some("`fsutil fsinfo sectorinfo X:` of the log's volume on every replica");
+    let lying = having(evidence, Quantity::VolumeSector, Span::Event);
+    if let Some((layer, activity, volume)) = lying.first() {
+        let made_for = activity.mean(Quantity::FormattedSector, Span::Event);
+        let made_for = made_for.map_or_else(String::new, |made_for| {
+            format!(
+                "was made for sectors of {} bytes and ",
+                number(made_for.max.value.get())
+            )
+        });
+        let text = format!(
+            "Here {} {made_for}lies on sectors of {} bytes; which other server has which, its own log says.",
+            layer.name,
+            number(volume.max.value.get())
+        );
+        return Some((text, asked));
+    }
     let misaligned = having(evidence, Quantity::MisalignedLogIo, Span::Event);
     let (layer, _, _) = misaligned.first()?;
     let text = format!(
@@ -168,8 +185,5 @@ pub(super) fn which_sectors(evidence: &Evidence) -> Said {
          them, the message does not say.",
         layer.name
     );
-    Some((
-        text,
-        Some("`fsutil fsinfo sectorinfo X:` of the log's volume on every replica"),
-    ))
+    Some((text, asked))
 }
