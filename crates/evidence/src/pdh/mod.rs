@@ -102,18 +102,27 @@ fn begins(
     }
     let separators: &[u8] = if barred.is_some() { b"|" } else { b"\t;," };
     let separator = separators.iter().copied().find(|separator| {
-        let cells = fields::separated(text, *separator);
-        cells.len() > 1 && cells[1].trim().starts_with("\\\\")
+        let (_, rest) = fields::one(text, *separator);
+        rest.is_some_and(|rest| {
+            let (second, _) = fields::one(rest, *separator);
+            second.trim().starts_with("\\\\")
+        })
     })?;
     let cells = fields::separated(text, separator);
+    // Of the columns that are known.
+    let mut hosts: Vec<&str> = Vec::new();
     let mut columns: Vec<Option<Column>> = cells
         .iter()
         .map(|cell| {
+            let path = Path::of(cell)?;
             let Meaning {
                 subject,
                 quantity,
                 factor,
-            } = means(&Path::of(cell)?)?;
+            } = means(&path)?;
+            if hosts.last().is_none_or(|last| *last != path.host) {
+                hosts.push(path.host);
+            }
             Some(Column {
                 channel: Channel::new(&subject, quantity, Span::Interval),
                 factor,
@@ -124,11 +133,7 @@ fn begins(
     if columns.iter().all(Option::is_none) {
         return None;
     }
-    let measured = cells
-        .iter()
-        .zip(&columns)
-        .filter(|(_, column)| column.is_some());
-    let mut hosts = measured.filter_map(|(cell, _)| Some(Path::of(cell)?.host));
+    let mut hosts = hosts.into_iter();
     if let Some(first) = hosts.next() {
         notes.of_host(first, line);
         // The line of names is one line, of however many hosts.
