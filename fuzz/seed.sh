@@ -661,5 +661,17 @@ body times-faults-courses '\350\7\2\0\3sda\1\3sdb\1\1f\3csv\1\0' \
     '\1\0\0\144\1\2\1\2\0\0\1\5\7\5\7\0\0\1\1\2\1\3\62\1\1x\2\0\0\0\200\4\0\0\1\0\1\200\4\1\0' \
     '\2\200\200\100\1\0\200\4\1\201\200\200\200\200\200\4\200\4\0\200\200\200\1\1\0\200\4\1\201\200\200\200\200\200\4\200\4\0'
 
+# table NAME SEPARATOR COUNT WHICH FROM LINE...: a table behind what says which columns are numbers; three bytes in octal
+table() {
+    mkdir -p corpus/table
+    name=$1 head="$2\\$3\\$4\\$5"; shift 5
+    { printf "$head"; printf '%s\n' "$@"; } >"corpus/table/$name"
+}
+table msr , 007 140 000 128166372003061629,usr,0,Read,7014609920,24576,41286 128166372016382155,src1,2,Write,317964288,4096,1963 \
+    128166372026382245,mds,1,Write,2834792448,65536,27
+table short , 003 110 000 1,2,3 44,55,66 777,888,999 '' 1,2 1,2,3,4 5,6,7
+table large , 003 110 000 18446744073709551615,9999999999999999,1 9999999999999999999,99999999999999999,0 18446744073709551616,1,1 1,2,3
+table blanks ' ' 004 031 002 '10 20 30 40' '1 2 3 x' '-1 2 3 4' '1 2  3 4' '7 8 9 10'
+
 # Formats with scripts of their own.
 for script in seeds/*.sh; do . "$script"; done

@@ -15,7 +15,7 @@ use straddle_testkit::{files, sparse, volume};
 
 #[doc(hidden)]
 pub use libfuzzer_sys;
-pub use straddle_testkit::{collected, compat, journal, predict, realign, windows};
+pub use straddle_testkit::{collected, compat, journal, predict, realign, table, windows};
 
 /// What one target may cost: the same as in the replay of the corpora, `crates/probe/tests/corpora.rs`.
 const BUDGET: Bytes = Bytes::mib(2);

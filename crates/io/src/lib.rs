@@ -7,7 +7,6 @@
 
 mod aligned;
 mod device;
-mod digits;
 pub mod engine;
 mod error;
 mod forward;
@@ -18,15 +17,14 @@ mod open;
 pub mod owned;
 mod packed;
 mod part;
-mod places;
 mod reader;
+mod table;
 mod target;
 #[cfg(windows)]
 pub mod windows;
 
 pub use aligned::AlignedBytes;
 pub use device::{WindowsDevice, is_device};
-pub use digits::eight_digits;
 pub use error::is_shared_with_nobody;
 pub use error::{ReadError, ReadErrorKind};
 pub use forward::{Forward, Opener};
@@ -34,6 +32,6 @@ pub use found::{Found, regular};
 pub use open::Opening;
 pub use packed::Packing;
 pub use part::Part;
-pub use places::{LINE_BREAK, places, room};
 pub use reader::{ReadAt, Reader};
+pub use table::{LINE_BREAK, Numbers, digits, eight_digits, places, room};
 pub use target::{OpenError, Target, TargetKind};

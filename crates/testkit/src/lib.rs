@@ -27,6 +27,8 @@ pub mod predict;
 #[cfg(feature = "realign")]
 pub mod realign;
 pub mod sparse;
+#[cfg(feature = "table")]
+pub mod table;
 pub mod vmfs;
 #[cfg(feature = "probe")]
 pub mod volume;

@@ -90,8 +90,8 @@ pub(crate) struct LocalNames {
     long: Vec<u8>,
     /// Places in `spellings`.
     slots: Slots,
-    /// The spelling of the last request.
-    last: usize,
+    /// The spelling that was last seen of each digest: that it is another one each time costs nothing, unlike a search.
+    recent: Vec<u32>,
     /// Where in `courses` a device is, by its number.
     places: Vec<u32>,
     /// What devices did in this block.
@@ -99,6 +99,9 @@ pub(crate) struct LocalNames {
     /// Nobody asks for numbers, so none are given.
     closed: bool,
 }
+
+/// So many spellings are found without a search.
+const RECENT: usize = 1 << 10;
 
 /// A device without a course in this block.
 const FREE: u32 = u32::MAX;
@@ -110,7 +113,7 @@ impl LocalNames {
             spellings: Vec::new(),
             long: Vec::new(),
             slots: Slots::default(),
-            last: 0,
+            recent: vec![FREE; RECENT],
             places: Vec::new(),
             courses: Vec::new(),
             closed: false,
@@ -123,14 +126,19 @@ impl LocalNames {
     }
 
     /// Notes a request, and gives the number of its device. `None` when there are too many devices.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn follow(&mut self, record: &Record<'_>) -> Option<u32> {
         let key = Short::of(record.device, record.event);
-        let last = self.spellings.get(self.last);
-        if !last.is_some_and(|last| last.is(key, record.device, &self.long)) {
-            self.last = self.find(key, record.device, record.event)?;
-        }
-        let number = self.spellings.get(self.last)?.device;
+        let recent = key.digest() % RECENT;
+        let spelling = self.spellings.get(self.recent[recent] as usize);
+        let number = match spelling {
+            Some(spelling) if spelling.is(key, record.device, &self.long) => spelling.device,
+            _ => {
+                let found = self.find(key, record.device, record.event)?;
+                self.recent[recent] = u32::try_from(found).ok()?;
+                self.spellings.get(found)?.device
+            }
+        };
         let place = self.places.get_mut(number as usize)?;
         match self.courses.get_mut(*place as usize) {
             Some((_, course)) => course.add(record),
@@ -142,6 +150,7 @@ impl LocalNames {
         Some(number)
     }
 
+    #[inline(never)]
     fn find(&mut self, key: Short, name: &[u8], event: Event) -> Option<usize> {
         if self.closed {
             return None;

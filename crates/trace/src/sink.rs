@@ -75,7 +75,7 @@ impl<'v> Sink<'v> {
     }
 
     /// A request.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn take(&mut self, record: &Record<'_>) {
         self.part.counts.requests += 1;
         let mut window = 0_u64;
@@ -85,16 +85,13 @@ impl<'v> Sink<'v> {
                 window = (time / width).min(MAX_WINDOW);
             }
         }
-        match self.translate.take() {
-            None => self.count(record, window),
-            Some(translate) => {
-                self.count_pieces(&*translate, record, window);
-                self.translate = Some(translate);
-            }
+        match self.translate.is_some() {
+            false => self.count(record, window),
+            true => self.count_pieces(record, window),
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn count(&mut self, record: &Record<'_>, window: u64) {
         let Some(device) = self.names.follow(record) else {
             return self.shown(record);
@@ -110,7 +107,11 @@ impl<'v> Sink<'v> {
     }
 
     /// What lies in several pieces is as many requests.
-    fn count_pieces(&mut self, translate: &dyn Translate, record: &Record<'_>, window: u64) {
+    #[inline(never)]
+    fn count_pieces(&mut self, record: &Record<'_>, window: u64) {
+        let Some(translate) = self.translate.clone() else {
+            return;
+        };
         let mut pieces = 0_u64;
         let mut piece = |device: &[u8], start, len| {
             pieces += 1;

@@ -33,3 +33,21 @@ fn every_recorder_has_its_fuzz_target_and_every_target_its_recorder() {
         .collect();
     assert_eq!(formats, targets);
 }
+
+/// Every seed, also cut at every byte and read with other columns.
+#[test]
+fn seeds_of_tables_come_to_the_same_in_every_way() {
+    let mut seeds = 0;
+    for entry in std::fs::read_dir(repository().join("fuzz/corpus/table")).expect("seeds") {
+        let mut data = std::fs::read(entry.expect("a file").path()).expect("readable");
+        seeds += 1;
+        for end in 0..=data.len() {
+            straddle_testkit::table::table(&data[..end]);
+        }
+        for which in 0..=u8::MAX {
+            data[2] = which;
+            straddle_testkit::table::table(&data);
+        }
+    }
+    assert!(seeds >= 4, "{seeds}");
+}

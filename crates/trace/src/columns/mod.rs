@@ -5,11 +5,11 @@ pub(crate) mod cells;
 pub(crate) mod sheet;
 mod words;
 
-use straddle_io::{LINE_BREAK, places, room};
+use straddle_io::{LINE_BREAK, Numbers, digits, places, room};
 
 use crate::format::{Detected, Head, MAX_LINE, Reader};
 use crate::lines::Fault;
-use crate::number::{digits, scaled};
+use crate::number::scaled;
 use crate::record::{Event, MAX_LEN, Record};
 use crate::sink::Sink;
 
@@ -17,6 +17,8 @@ pub(crate) use words::Words;
 
 /// How much of a block is looked through at once: its places stay near the processor.
 const STEP: usize = 16 << 10;
+/// So many rows are read together at most.
+const ROWS: usize = 128;
 /// Bytes of a sector, as recorders count them whatever the device has.
 pub(crate) const SECTOR: u64 = 512;
 
@@ -43,9 +45,15 @@ impl Columns {
     /// put one above them.
     pub(crate) fn table(self, head: &Head<'_>, written: Option<&[u8]>) -> Detected {
         let given = head.heading(self.separator, self.count);
+        let time = self.time.map_or(self.start.0, |(column, _)| column);
+        let numbers = Numbers::of(self.count, [time, self.start.0, self.len.0]);
+        // In the last column a line of Windows has one character more.
+        let last = self.count - 1;
+        let numbers = numbers.filter(|_| self.access.0 < last && self.device.1 < last);
         Detected::Lines(Box::new(Table {
             heading: given.or(written.map(<[u8]>::to_vec)),
             columns: self,
+            numbers,
         }))
     }
 }
@@ -103,6 +111,8 @@ impl Clock {
 /// A table of such columns.
 struct Table {
     columns: Columns,
+    /// Of rows that are read together.
+    numbers: Option<Numbers>,
     /// A line that names the columns. It is there again where files were put one behind the other.
     heading: Option<Vec<u8>>,
 }
@@ -115,6 +125,7 @@ impl Reader for Table {
         let mut ends = vec![0; room(STEP)];
         let mut kept = 0;
         let mut searched = 0;
+        let mut numbers = [[0; 3]; ROWS];
         while searched < block.len() {
             let to = (searched + STEP).min(block.len());
             let room = kept + room(STEP);
@@ -140,6 +151,22 @@ impl Reader for Table {
                 used = count;
             }
             while used < have {
+                let line = &ends[used..have];
+                let rows = self
+                    .numbers
+                    .map_or(0, |these| these.read(block, begin, line, &mut numbers));
+                for (numbers, line) in numbers[..rows].iter().zip(line.chunks_exact(columns.count))
+                {
+                    match self.usual(block, begin, line, *numbers) {
+                        Some(record) => sink.take(&record),
+                        None => self.line(block, begin, line, sink),
+                    }
+                    begin = end(line[columns.count - 1]) + 1;
+                }
+                used += rows * columns.count;
+                if rows == ROWS {
+                    continue;
+                }
                 let line = &ends[used..have];
                 let Some(count) = line_ends(line, columns.count) else {
                     break;
@@ -196,6 +223,42 @@ impl Table {
                 }
             }
         }
+    }
+
+    /// A line whose numbers are known; `None` when it has to be looked at more closely.
+    #[inline(always)]
+    fn usual<'a>(
+        &self,
+        block: &'a [u8],
+        begin: usize,
+        ends: &[u32],
+        numbers: [u64; 3],
+    ) -> Option<Record<'a>> {
+        let columns = &self.columns;
+        let from = |column: usize| match column {
+            0 => begin,
+            _ => end(ends[column - 1]) + 1,
+        };
+        let [time, start, len] = numbers;
+        let (column, words) = columns.access;
+        let (word, to) = (from(column), end(ends[column]));
+        let access = words.usual(block.get(word..word + 8)?.try_into().ok()?, to - word)?;
+        let start = start.checked_mul(columns.start.1)?;
+        let len = len.checked_mul(columns.len.1)?;
+        let time = match columns.time {
+            None => None,
+            Some((_, clock)) => Some(clock.since_1970(time.checked_mul(clock.scale())?)?),
+        };
+        sound(start, len).ok()?;
+        let (first, last) = columns.device;
+        Some(Record {
+            device: &block[from(first)..end(ends[last])],
+            event: Event::Recorded,
+            access,
+            start,
+            len,
+            time,
+        })
     }
 
     #[inline(always)]

@@ -36,6 +36,36 @@ impl Words {
     }
 }
 
+impl Words {
+    /// The commonest words, without a jump that depends on which one it is: that cannot be foreseen.
+    #[inline(always)]
+    pub(crate) fn usual(self, bytes: [u8; 8], len: usize) -> Option<Access> {
+        const fn word(text: [u8; 8]) -> u64 {
+            u64::from_le_bytes(text)
+        }
+        let (reads, writes) = match self {
+            Words::Letters | Words::LettersOrNothing => (
+                [word(*b"Read\0\0\0\0"), word(*b"R\0\0\0\0\0\0\0")],
+                [word(*b"Write\0\0\0"), word(*b"W\0\0\0\0\0\0\0")],
+            ),
+            Words::Digits => (
+                [word(*b"0\0\0\0\0\0\0\0"); 2],
+                [word(*b"1\0\0\0\0\0\0\0"); 2],
+            ),
+        };
+        let others = u64::MAX
+            .checked_shl(8 * u32::try_from(len).ok()?)
+            .unwrap_or(0);
+        let found = u64::from_le_bytes(bytes) & !others;
+        let is = |words: [u64; 2]| (found == words[0]) | (found == words[1]);
+        let writes = is(writes);
+        if !(is(reads) | writes) {
+            return None;
+        }
+        Some(if writes { Access::Write } else { Access::Read })
+    }
+}
+
 /// What is rarer.
 fn letters(text: &[u8]) -> Option<Option<Access>> {
     let text = text
@@ -90,5 +120,33 @@ fn letters(text: &[u8]) -> Option<Option<Access>> {
         Some(None)
     } else {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Whatever stands behind the word.
+        #[test]
+        fn a_usual_word_is_what_it_is_when_looked_at_closely(
+            text in "Read|Write|R|W|r|w|0|1|Flush|Readx|[A-Za-z0-9]{0,9}",
+            behind in "[,A-Za-z0]{8}",
+        ) {
+            let bytes = format!("{text}{behind}");
+            let bytes = bytes.as_bytes().first_chunk().expect("eight of them");
+            for words in [Words::Letters, Words::LettersOrNothing, Words::Digits] {
+                let usual = words.usual(*bytes, text.len());
+                let closely = words.read(text.as_bytes());
+                prop_assert!(usual.is_none() || closely == Some(usual), "{text}");
+                let is_usual = match words {
+                    Words::Digits => matches!(&*text, "0" | "1"),
+                    _ => matches!(&*text, "Read" | "Write" | "R" | "W"),
+                };
+                prop_assert_eq!(usual.is_some(), is_usual, "{}", text);
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::dense::Dense;
 use super::key::Key;
 use super::runs::Runs;
 
@@ -28,6 +29,7 @@ const MAX_BITS: u32 = 40;
 /// Counts of keys: open addressing, as it is asked once for each request. What does not fit in memory goes to sorted runs on disk.
 #[derive(Debug)]
 pub(crate) struct Bins {
+    dense: Dense,
     slots: Vec<Slot>,
     bits: u32,
     used: usize,
@@ -45,6 +47,7 @@ impl Bins {
         // While the table grows, the smaller one is there as well.
         let most = (memory / size_of::<Slot>() * 2 / 3).max(1 << FIRST_BITS);
         Bins {
+            dense: Dense::new(memory / 8),
             slots: vec![FREE; 1 << FIRST_BITS],
             bits: FIRST_BITS,
             used: 0,
@@ -67,6 +70,17 @@ impl Bins {
     /// Counts what waits.
     #[inline(never)]
     fn count(&mut self) {
+        self.dense.count(&mut self.waiting);
+        if !self.waiting.is_empty() {
+            self.count_sparse();
+        }
+        if self.dense.is_to_be_emptied() {
+            self.empty_dense();
+        }
+    }
+
+    /// Counts what waits in the slots.
+    fn count_sparse(&mut self) {
         // A look at each slot, and nothing that depends on what is seen: the processor goes on to the next meanwhile.
         let mask = self.slots.len() - 1;
         let mut places = [0_usize; WAITING];
@@ -83,26 +97,26 @@ impl Bins {
         std::hint::black_box(seen);
         let slots = self.slots.as_mut_slice();
         for (place, key) in places.iter().zip(&self.waiting) {
-            let mut at = *place;
-            // Never full, and the mask keeps within it.
-            while let Some(found) = slots.get_mut(at & mask) {
-                if found.key == *key {
-                    found.count += 1;
-                    break;
-                }
-                if found.count == 0 {
-                    *found = Slot {
-                        key: *key,
-                        count: 1,
-                    };
-                    self.used += 1;
-                    break;
-                }
-                at += 1;
-            }
+            self.used += usize::from(put(slots, *place, *key, 1));
         }
         self.waiting.clear();
-        // Before the next ones could fill it.
+        self.keep_room();
+    }
+
+    /// Moves what is in the dense blocks to the slots.
+    #[cold]
+    fn empty_dense(&mut self) {
+        let dense = std::mem::take(&mut self.dense);
+        for (key, count) in dense.counts() {
+            let place = slot(key, self.bits);
+            self.used += usize::from(put(&mut self.slots, place, key, count));
+            self.keep_room();
+        }
+        self.dense = dense.emptied();
+    }
+
+    /// Makes room for as many as wait, before they could fill it.
+    fn keep_room(&mut self) {
         if (self.used + WAITING) * 8 > self.slots.len() * 5 {
             self.make_room();
         }
@@ -149,6 +163,7 @@ impl Bins {
     /// When something could not be written to disk.
     pub(crate) fn into_runs(mut self) -> io::Result<Runs> {
         self.count();
+        self.empty_dense();
         if let Some(error) = self.failed.take() {
             return Err(error);
         }
@@ -156,6 +171,25 @@ impl Bins {
         self.runs.hold(sorted);
         Ok(self.runs)
     }
+}
+
+/// Adds to the count of a key, and says whether it is a new one. The slots are never full.
+#[inline]
+fn put(slots: &mut [Slot], place: usize, key: Key, count: u64) -> bool {
+    let mask = slots.len() - 1;
+    let mut at = place;
+    while let Some(found) = slots.get_mut(at & mask) {
+        if found.key == key {
+            found.count += count;
+            return false;
+        }
+        if found.count == 0 {
+            *found = Slot { key, count };
+            return true;
+        }
+        at += 1;
+    }
+    false
 }
 
 #[inline]
@@ -172,23 +206,56 @@ mod tests {
     use straddle_geometry::Access;
 
     proptest! {
-        /// With room for 1,024 slots only, most go to disk.
+        /// With room for 1,024 slots only, most go to disk; with room for four blocks, most go to slots.
         #[test]
         fn counts_are_those_of_a_map(keys in proptest::collection::vec((0_u32..4, 0_u64..2048, 1_u64..4), 0..6000)) {
             let mut expected = BTreeMap::new();
-            let (mut small, mut large) = (Bins::new(0), Bins::new(1 << 24));
-            for (device, place, len) in keys {
-                let key = Key::new(device, 0, Access::Read, place, len);
+            let mut all = [0, 1 << 15, 1 << 24].map(Bins::new);
+            for (device, sector, len) in keys {
+                let key = Key::new(device, 0, Access::Read, 512 * sector, len);
                 *expected.entry(key).or_insert(0_u64) += 1;
-                small.add(key);
-                large.add(key);
+                for bins in &mut all {
+                    bins.add(key);
+                }
             }
-            for bins in [small, large] {
+            for bins in all {
                 let mut runs = bins.into_runs().expect("room on disk");
                 let found: Vec<(Key, u64)> = runs.merged().expect("readable").map(|entry| entry.expect("readable")).collect();
                 prop_assert_eq!(found, expected.clone().into_iter().collect::<Vec<_>>());
             }
         }
+    }
+
+    /// As when stretches of time are counted apart.
+    #[test]
+    fn blocks_go_to_keys_that_come_later() {
+        const EACH: u64 = 500_000;
+        // Room for one block.
+        let mut bins = Bins::new(8 << 10);
+        let keys = [1, 2].map(|len| Key::new(0, 0, Access::Read, 0, len));
+        for key in keys {
+            for _ in 0..EACH {
+                bins.add(key);
+            }
+        }
+        bins.count();
+        let dense: Vec<(Key, u64)> = bins.dense.counts().collect();
+        assert_eq!(dense.len(), 1);
+        // As soon as more of them were left than counted.
+        assert_eq!(dense[0].0, keys[0]);
+        for _ in 0..EACH {
+            bins.add(keys[1]);
+        }
+        bins.count();
+        let dense: Vec<(Key, u64)> = bins.dense.counts().collect();
+        assert_eq!(dense[0].0, keys[1]);
+        let mut runs = bins.into_runs().expect("no disk is needed");
+        let found: Vec<(Key, u64)> = runs
+            .merged()
+            .expect("readable")
+            .map(|entry| entry.expect("readable"))
+            .collect();
+        assert_eq!(found, [(keys[0], EACH), (keys[1], 2 * EACH)]);
     }
 
     #[test]

@@ -14,6 +14,9 @@ pub(crate) const MAX_DEVICES: usize = 1 << 20;
 /// Number of the last window: milliseconds since 1970 go that far.
 pub(crate) const MAX_WINDOW: u64 = (1 << 43) - 1;
 
+/// Where in a key the number of the page of 4 KiB begins.
+const PAGE: u32 = 32 + 12;
+
 impl Key {
     /// `device` is below [`MAX_DEVICES`], `window` at most [`MAX_WINDOW`], `place` and `len` are below 4 GiB.
     #[inline]
@@ -55,6 +58,24 @@ impl Key {
     #[must_use]
     pub const fn length(self) -> u64 {
         self.shape & 0xffff_ffff
+    }
+
+    /// The key of the page of 4 KiB in the first of 256, and which page it is.
+    #[inline]
+    pub(crate) const fn page(self) -> (Key, usize) {
+        let key = Key {
+            shape: self.shape & !(0xff << PAGE),
+            ..self
+        };
+        (key, (self.shape >> PAGE & 0xff) as usize)
+    }
+
+    /// That of another page, by its number, of the first of 256.
+    pub(crate) const fn with_page(self, page: usize) -> Key {
+        Key {
+            shape: self.shape | (page as u64) << PAGE,
+            ..self
+        }
     }
 
     /// The same of another device.

@@ -2,6 +2,7 @@
 
 mod bins;
 mod course;
+mod dense;
 mod key;
 mod runs;
 mod whole;
