@@ -320,11 +320,7 @@ mod tests {
         ] {
             for len in [31, 32, 33, 47, 64, 101, 160] {
                 for at in 0..=len {
-                    let text = format!(
-                        "{}{mark}{}",
-                        "%ut".repeat(at)[..at].to_owned(),
-                        "r".repeat(len - at)
-                    );
+                    let text = format!("{}{mark}{}", &"%ut".repeat(at)[..at], "r".repeat(len - at));
                     let hits = marks().of(text.as_bytes());
                     assert_eq!(hits.0, one_by_one(&text), "{text}");
                     let part = text.len() / 4;

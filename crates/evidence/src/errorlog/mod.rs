@@ -53,7 +53,8 @@ pub(crate) fn role_of(path: &str, database: Option<&str>) -> Option<Role> {
     };
     let is_in = |folder: &str| {
         let mut folders = path.split('/');
-        (folders.next(), folders.next_back());
+        folders.next();
+        folders.next_back();
         folders.any(|name| name.eq_ignore_ascii_case(folder))
     };
     if database.is_some_and(|name| name.eq_ignore_ascii_case("tempdb"))
