@@ -19,11 +19,19 @@ pub fn places(text: &[u8], from: usize, to: usize, separator: u8, out: &mut [u32
     };
     #[cfg(target_arch = "x86_64")]
     {
-        // SAFETY: the processor has the instructions that each function is compiled for, as was just asked.
         match wide::Level::of_this_processor() {
-            Some(Level::Packing) => return unsafe { wide::packing(part, from, separator, out) },
-            Some(Level::Avx512) => return unsafe { wide::avx512(part, from, separator, out) },
-            Some(Level::Avx2) => return unsafe { wide::avx2(part, from, separator, out) },
+            Some(Level::Packing) => {
+                // SAFETY: the processor has the instructions that it is compiled for, as was just asked.
+                return unsafe { wide::packing(part, from, separator, out) };
+            }
+            Some(Level::Avx512) => {
+                // SAFETY: as above.
+                return unsafe { wide::avx512(part, from, separator, out) };
+            }
+            Some(Level::Avx2) => {
+                // SAFETY: as above.
+                return unsafe { wide::avx2(part, from, separator, out) };
+            }
             None => {}
         }
     }
