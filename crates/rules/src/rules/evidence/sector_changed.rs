@@ -21,12 +21,12 @@ pub(crate) static RULE: Rule = Rule {
               Windows 11 or Server 2022 with such an NVMe drive, the instance. More than 4,096 bytes it never takes.",
         evidence: "The message, with the file and both sizes. 9013 names only the new size, and the database was opened.",
         example: "master.mdf was made for 4,096-byte sectors and lies on a volume with 16,384: the instance does not start.",
-        fix: "Put the files on a disk with sectors of the old size or smaller; `fsutil fsinfo sectorinfo X:` says PhysicalBytesPerSectorForAtomicity \
+        fix: "Put the files on a disk with sectors of the old size or smaller; `fsutil fsinfo sectorinfo L:` says PhysicalBytesPerSectorForAtomicity \
               of each. Where an NVMe drive reports more than 4,096 to Windows 11 or Server 2022, Microsoft names a registry value for its driver, \
               ForcedPhysicalSectorSizeInBytes = `* 4095`. Virtual disks can be told to report 512 or 4,096 \
-              (`Set-VHD -PhysicalSectorSizeBytes`).",
-        fix_safety: "Files are moved while the instance is stopped or the database offline; nothing in them changes. The registry value hides the real sectors: writes of 4,096 bytes then cost the drive a \
-                     read-modify-write.",
+              (`Set-VHD -Path X.vhdx -PhysicalSectorSizeBytes 4096`).",
+        fix_safety: "Files are moved while the instance is stopped or the database offline; nothing in them changes. The registry value hides the \
+                     real sectors: writes of 4,096 bytes then cost the drive a read-modify-write.",
         references: &[
             "https://learn.microsoft.com/en-us/troubleshoot/sql/database-engine/database-file-operations/troubleshoot-os-4kb-disk-sector-size",
             "https://learn.microsoft.com/en-us/sql/relational-databases/errors-events/database-engine-events-and-errors: 5178, 5179, 9013",
