@@ -657,7 +657,7 @@ fn every_fuzz_target_has_a_prober() {
         // Those of other tools' words and of runs are replayed in `crates/bench/tests/corpora.rs`, those of profiles and
         // studies in `crates/predict/tests/corpora.rs`, those of moves in `crates/realign/tests/corpora.rs`, those of
         // answers of Windows in `crates/sources/tests/windows/corpora.rs`, logs in `crates/evidence/tests/corpus.rs`,
-        // traces and what was counted of them in `crates/trace/tests/damage.rs`, archives of hosts in `crates/sources/tests/collected.rs`.
+        // traces and what was counted of them in `crates/trace/tests/damage.rs`, columns of tables in `crates/trace/tests/fuzzed.rs`, archives of hosts in `crates/sources/tests/collected.rs`.
         let elsewhere = [
             "captured-",
             "collected",
@@ -669,6 +669,7 @@ fn every_fuzz_target_has_a_prober() {
             "evidence",
             "trace",
             "statistics",
+            "table",
         ];
         if name.is_some_and(|name| elsewhere.iter().any(|start| name.starts_with(start))) {
             continue;
