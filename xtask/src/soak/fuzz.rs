@@ -48,7 +48,7 @@ impl Group {
             Group::Predict => what == "predict",
             Group::Windows => what == "windows",
             Group::Evidence => matches!(what, "evidence" | "reader"),
-            Group::Traces => matches!(what, "trace" | "traces" | "statistics"),
+            Group::Traces => matches!(what, "trace" | "traces" | "statistics" | "table"),
         }
     }
 
