@@ -657,7 +657,8 @@ fn every_fuzz_target_has_a_prober() {
         // Those of other tools' words and of runs are replayed in `crates/bench/tests/corpora.rs`, those of profiles and
         // studies in `crates/predict/tests/corpora.rs`, those of moves in `crates/realign/tests/corpora.rs`, those of
         // answers of Windows in `crates/sources/tests/windows/corpora.rs`, logs in `crates/evidence/tests/corpus.rs`,
-        // traces and what was counted of them in `crates/trace/tests/damage.rs`, columns of tables in `crates/trace/tests/fuzzed.rs`, archives of hosts in `crates/sources/tests/collected.rs`.
+        // traces and what was counted of them in `crates/trace/tests/damage.rs`, columns of tables in `crates/trace/tests/fuzzed.rs`,
+        // archives of hosts in `crates/sources/tests/collected.rs`.
         let elsewhere = [
             "captured-",
             "collected",

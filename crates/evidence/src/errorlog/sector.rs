@@ -104,10 +104,7 @@ fn unread(line: &Line<'_>, rest: &str, notes: &mut Notes<'_>) -> Reading {
 
 /// The size at the beginning of a text: no disk has sectors of 0 bytes.
 fn bytes(text: &str) -> Option<f64> {
-    let text = text.trim_start();
-    let end = text
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(text.len());
-    let size = number::whole(&text[..end]).filter(|size| *size > 0)?;
-    Some(number::figure(size))
+    let mut digits = text.trim_start().split(|c: char| !c.is_ascii_digit());
+    let size = number::whole(digits.next()?)?;
+    (size > 0).then(|| number::figure(size))
 }

@@ -4,7 +4,7 @@ use super::places::LINE_BREAK;
 use super::wide::{self, Level};
 
 /// Rows of more columns are read one by one by whoever asks.
-pub(super) const MOST_COLUMNS: usize = 8;
+pub(super) const MAX_COLUMNS: usize = 8;
 
 /// Which three columns of a table are whole numbers.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ impl Numbers {
     #[must_use]
     pub fn of(count: usize, columns: [usize; 3]) -> Option<Numbers> {
         let is_possible =
-            (1..=MOST_COLUMNS).contains(&count) && columns.iter().all(|column| *column < count);
+            (1..=MAX_COLUMNS).contains(&count) && columns.iter().all(|column| *column < count);
         is_possible.then_some(Numbers { count, columns })
     }
 

@@ -14,7 +14,7 @@ use std::arch::x86_64::{
     _mm512_storeu_si512, _mm512_sub_epi8, _mm512_zextsi256_si512, _pext_u64,
 };
 
-use super::numbers::{MOST_COLUMNS, Numbers};
+use super::numbers::{MAX_COLUMNS, Numbers};
 use super::places::{LINE_BREAK, each, one_by_one};
 
 /// Which instructions a processor has, the most first.
@@ -202,7 +202,7 @@ pub(super) fn numbers(
     for (row, out) in out.iter_mut().enumerate() {
         let Some(ends) = ends
             .get(row * count..)
-            .and_then(<[u32]>::first_chunk::<MOST_COLUMNS>)
+            .and_then(<[u32]>::first_chunk::<MAX_COLUMNS>)
         else {
             return row;
         };

@@ -11,7 +11,7 @@ const MAX_BLOCKS: usize = 2048;
 /// Four slots for each block, so that hardly two meet.
 const SLOTS_BITS: u32 = 13;
 /// Emptied before a count could overflow.
-const MOST: u64 = 1 << 31;
+const MAX_COUNTED: u64 = 1 << 31;
 
 /// A block's key and its number.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +110,7 @@ impl Dense {
     /// Whether other keys come by now than those that there are blocks for, or a count might overflow.
     pub(super) const fn is_to_be_emptied(&self) -> bool {
         let is_stale = self.left > self.counted && self.left > (64 * MAX_BLOCKS) as u64;
-        is_stale || self.counted > MOST
+        is_stale || self.counted > MAX_COUNTED
     }
 
     /// Every key once, with its count.
@@ -157,7 +157,7 @@ mod tests {
     #[test]
     fn counts_are_taken_away_before_one_could_overflow() {
         let mut dense = Dense {
-            counted: MOST,
+            counted: MAX_COUNTED,
             ..Dense::new(1 << 20)
         };
         assert!(!dense.is_to_be_emptied());

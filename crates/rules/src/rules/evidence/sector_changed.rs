@@ -71,22 +71,13 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                 "the same sectors on every replica: fsutil fsinfo sectorinfo X:",
             ),
         };
-        let mut finding = Finding::new(RULE.code, severity, id, title);
-        if let Some(made_for) = made_for {
-            finding = show_largest(
-                finding,
-                made_for,
-                format!("made for = {} B", size(made_for)),
-            );
-        }
-        findings.push(
-            show_largest(
-                finding,
-                volume,
-                format!("the volume's sector = {lies_on} B"),
-            )
-            .help(help),
-        );
+        // One message says both.
+        let made_for = made_for.map_or_else(String::new, |size_then| {
+            format!("made for {} B, ", size(size_then))
+        });
+        let label = format!("{made_for}the volume's sector = {lies_on} B");
+        let finding = Finding::new(RULE.code, severity, id, title);
+        findings.push(show_largest(finding, volume, label).help(help));
     }
 }
 
