@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use straddle_io::Packing;
+use straddle_io::{Packing, ahead, fill};
 use straddle_sources::captured::{self, CodePage, Wide};
 
 use crate::error::EvidenceError;
@@ -26,7 +26,7 @@ const LONGEST_LINE: usize = 8 << 20;
 /// When it cannot be read to its end; what was read before is in `gathered`.
 pub fn read(
     name: &str,
-    input: &mut dyn Read,
+    input: &mut (dyn Read + Send),
     gathered: &mut Gathered,
 ) -> Result<Found, EvidenceError> {
     read_with(FORMATS, name, input, gathered)
@@ -39,7 +39,7 @@ pub fn read(
 pub fn read_with(
     formats: &'static [&'static Format],
     name: &str,
-    input: &mut dyn Read,
+    input: &mut (dyn Read + Send),
     gathered: &mut Gathered,
 ) -> Result<Found, EvidenceError> {
     let mut session = Session::new(formats, name, gathered);
@@ -50,11 +50,11 @@ pub fn read_with(
         line: 0,
         error,
     })?;
-    let mut whole = (&head[..had]).chain(input);
+    let whole = (&head[..had]).chain(input);
     let packing = Packing::of(&head[..had]);
     let done = match packing {
-        Some(packing) => decoded(&mut packing.unpack(whole), &mut session),
-        None => decoded(&mut whole, &mut session),
+        Some(packing) => decoded(packing.unpack(whole), true, &mut session),
+        None => decoded(whole, false, &mut session),
     };
     let (found, line) = session.close();
     let name = name.to_owned();
@@ -70,23 +70,14 @@ pub fn read_with(
     Ok(found)
 }
 
-/// As much as there is, up to the length of `buffer`; and why there is no more, when that is a fault.
-fn fill(input: &mut dyn Read, buffer: &mut [u8]) -> (usize, io::Result<()>) {
-    let mut had = 0;
-    while had < buffer.len() {
-        match input.read(&mut buffer[had..]) {
-            Ok(0) => break,
-            Ok(n) => had += n,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return (had, Err(error)),
-        }
-    }
-    (had, Ok(()))
-}
-
-fn decoded(input: &mut dyn Read, session: &mut Session<'_>) -> io::Result<()> {
+/// What `is_slow`, as it has to be unpacked, is read by a thread of its own once it is longer than most are.
+fn decoded(
+    mut input: impl Read + Send,
+    is_slow: bool,
+    session: &mut Session<'_>,
+) -> io::Result<()> {
     let mut block = vec![0; WHOLE + 1];
-    let (had, done) = fill(input, &mut block);
+    let (had, done) = fill(&mut input, &mut block);
     block.truncate(had);
     if had <= WHOLE {
         let mut lines = captured::lines(&block);
@@ -100,11 +91,19 @@ fn decoded(input: &mut dyn Read, session: &mut Session<'_>) -> io::Result<()> {
         }
         return done;
     }
-    let encoding = captured::wide(&block).map(|wide| match wide {
+    match is_slow {
+        true => ahead(input, |input| in_blocks(&block, input, session)),
+        false => in_blocks(&block, &mut input, session),
+    }
+}
+
+/// What begins with `block`, of any length.
+fn in_blocks(block: &[u8], input: &mut dyn Read, session: &mut Session<'_>) -> io::Result<()> {
+    let encoding = captured::wide(block).map(|wide| match wide {
         Wide::LowFirst => encoding_rs::UTF_16LE,
         Wide::HighFirst => encoding_rs::UTF_16BE,
     });
-    let mut rest = (&block[..]).chain(input);
+    let mut rest = block.chain(input);
     let mut lines = Lines {
         number: 0,
         kept: Vec::new(),

@@ -393,7 +393,6 @@ fn a_long_log_is_decoded_by_more_than_one_line() {
 
 #[test]
 fn a_broken_archive_is_said_and_what_was_read_before_is_kept() {
-    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     let log = fs::read_to_string(
         captures()[0]
             .0
@@ -401,22 +400,31 @@ fn a_broken_archive_is_said_and_what_was_read_before_is_kept() {
             .expect("a folder")
             .join("../errorlog/bare-message-no-time.txt"),
     );
-    let noise: String = (0..20_000)
-        .map(|n| format!("{}\n", n * 7919 % 10_007))
-        .collect();
-    let log = log.expect("a capture") + &noise;
-    std::io::Write::write_all(&mut packed, log.as_bytes()).expect("memory");
-    let mut bytes = packed.finish().expect("memory");
-    bytes.truncate(bytes.len() / 2);
-    let mut gathered = Gathered::new();
-    let error =
-        straddle_evidence::read("log.gz", &mut &bytes[..], &mut gathered).expect_err("broken");
-    assert!(
-        error
-            .to_string()
-            .contains("log.gz: the gzip stream is broken"),
-        "{error}"
-    );
+    let log = log.expect("a capture");
+    let mut whole = Gathered::new();
+    straddle_evidence::read("log.gz", &mut log.as_bytes(), &mut whole).expect("sound");
+    assert_eq!(whole.figures, 1);
+    // Read at once, and by a thread of its own.
+    for lines in [20_000, 600_000] {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let noise: String = (0..lines)
+            .map(|n: u64| format!("{}\n", n * 7919 % 10_007))
+            .collect();
+        let log = log.clone() + &noise;
+        std::io::Write::write_all(&mut packed, log.as_bytes()).expect("memory");
+        let mut bytes = packed.finish().expect("memory");
+        bytes.truncate(bytes.len() - 10);
+        let mut gathered = Gathered::new();
+        let error =
+            straddle_evidence::read("log.gz", &mut &bytes[..], &mut gathered).expect_err("broken");
+        assert!(
+            error
+                .to_string()
+                .contains("log.gz: the gzip stream is broken"),
+            "{error}"
+        );
+        assert_eq!(gathered.figures, whole.figures, "{lines} lines");
+    }
 }
 
 #[test]

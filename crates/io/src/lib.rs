@@ -5,6 +5,7 @@
 //! [`Reader`] caps how many bytes one target may cost, remembers what it has read, and turns every failure into a
 //! [`ReadError`] that names the byte and the length.
 
+mod ahead;
 mod aligned;
 mod device;
 pub mod engine;
@@ -23,6 +24,7 @@ mod target;
 #[cfg(windows)]
 pub mod windows;
 
+pub use ahead::{ahead, fill};
 pub use aligned::AlignedBytes;
 pub use device::{WindowsDevice, is_device};
 pub use error::is_shared_with_nobody;

@@ -97,7 +97,7 @@ impl Reading {
         match found {
             inputs::Found::Stdin => {
                 let name = "standard input";
-                let mut stdin = io::stdin().lock();
+                let mut stdin = io::stdin();
                 if let Some(found) = self.stream(name, &mut stdin) {
                     self.judge(name, &found);
                 }
@@ -152,7 +152,7 @@ impl Reading {
     }
 
     /// `None` when it could not be read to its end, which is said.
-    fn stream(&mut self, name: &str, input: &mut dyn Read) -> Option<Found> {
+    fn stream(&mut self, name: &str, input: &mut (dyn Read + Send)) -> Option<Found> {
         match read(name, input, &mut self.gathered) {
             Ok(found) => Some(found),
             Err(error) => {
@@ -177,7 +177,7 @@ impl Reading {
 }
 
 /// A file, to be read from its first byte.
-fn from_start(target: &Target) -> impl Read {
+fn from_start(target: &Target) -> impl Read + Send {
     // Where it stands is nobody else's: all others say from where they read.
     let mut file = target.file();
     let _ = file.seek(SeekFrom::Start(0));

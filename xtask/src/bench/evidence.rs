@@ -91,7 +91,9 @@ pub(crate) fn evidence(mib: usize) -> Result<Measured> {
             &[memory],
         );
     }
-    packed(&utf8, &straddle, &mut archive)?;
+    for log in [&utf8, &perfmon] {
+        packed(log, &straddle, &mut archive)?;
+    }
     if mib <= USUAL {
         corpus(&scratch.0, &straddle, &mut archive)?;
     }
@@ -113,7 +115,7 @@ fn packed(log: &Path, straddle: &str, archive: &mut Archive) -> Result<()> {
     let unpack = unpack.to_string_lossy();
     let length = as_f64(usize::try_from(log.metadata()?.len())?);
     for (tool, level, kind) in [("gzip", "-6", "gz"), ("zstd", "-3", "zst")] {
-        let packed = log.with_extension(kind);
+        let packed = PathBuf::from(format!("{}.{kind}", log.display()));
         let done = Command::new(tool)
             .args([level, "-kc"])
             .arg(log)
@@ -133,7 +135,7 @@ fn packed(log: &Path, straddle: &str, archive: &mut Archive) -> Result<()> {
                 series.push(length / wall_us(words)?);
             }
         }
-        let name = format!("ERRORLOG.{kind}");
+        let name = packed.file_name().unwrap_or_default().to_string_lossy();
         archive.section(&name, "MB/s", "of what is in it", &series);
         std::fs::remove_file(&packed)?;
     }
@@ -246,22 +248,35 @@ fn clock(seconds: usize) -> String {
     format!("{hours:02}:{minutes:02}:{:02}", seconds % 60)
 }
 
+/// One of so many, in no order: figures that count up are packed, and unpacked, as nothing is that a server writes.
+fn one_of(kinds: usize, number: usize) -> usize {
+    // The finalizer of splitmix64.
+    let mut of = as_u64(number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    of = (of ^ (of >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    of = (of ^ (of >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    usize::try_from((of ^ (of >> 31)) % as_u64(kinds)).unwrap_or(0)
+}
+
+fn as_u64(number: usize) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
+
 /// One line in 200 is a stall, one in 1,000 a backup; the others are logins and the like.
 fn errorlog(number: usize) -> String {
     let at = format!(
         "2024-03-{:02} {}.{:02}",
         number / 864_000 % 28 + 1,
         clock(number / 10),
-        number % 100
+        one_of(100, number)
     );
     match number {
         n if n % 200 == 7 => format!(
             "{at} spid{}s      SQL Server has encountered {} occurrence(s) of I/O requests taking longer than 15 seconds to complete on file \
              [E:\\data\\sales_{}.mdf] in database [sales] (5).  The OS file handle is 0x0000000000000B6C.  The offset of the latest long I/O is: \
              0x0000001b3c2000.\r\n",
-            n % 40,
-            n % 37 + 1,
-            n % 8
+            one_of(40, n),
+            one_of(37, n + 1) + 1,
+            one_of(8, n + 2)
         ),
         n if n % 1000 == 11 => format!(
             "{at} Backup      BACKUP DATABASE successfully processed {} pages in {}.5 seconds (100.000 MB/sec).\r\n",
@@ -270,9 +285,9 @@ fn errorlog(number: usize) -> String {
         ),
         n => format!(
             "{at} Logon       Login succeeded for user 'app{}'. Connection made using SQL Server authentication. [CLIENT: 10.1.{}.{}]\r\n",
-            n % 50,
-            n % 256,
-            n / 7 % 256
+            one_of(50, n),
+            one_of(256, n + 1),
+            one_of(256, n + 2)
         ),
     }
 }
