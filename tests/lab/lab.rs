@@ -143,20 +143,20 @@ fn in_parallel(scripts: &[PathBuf]) -> Vec<Outcome> {
     done.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
-/// The programs that a case takes from the examples of a crate, in lines `# Example CRATE NAME`. They are built first.
+/// The programs that a case takes from the examples of the crates, in lines `# Example NAME`. They are built first, as all tests are.
 fn examples(script: &Path) -> Vec<PathBuf> {
     let text = std::fs::read_to_string(script).expect("readable");
     let lines = text
         .lines()
         .filter_map(|line| line.strip_prefix("# Example "));
-    let built = lines.map(|line| {
-        let (package, name) = line.split_once(' ').expect("a crate and a name");
+    let built = lines.map(|name| {
         let status = std::process::Command::new(env!("CARGO"))
-            .args(["build", "--quiet", "--package", package, "--example", name])
+            .args(["build", "--quiet", "--workspace", "--all-features"])
+            .args(["--example", name])
             .current_dir(repository())
             .status()
             .expect("cargo runs");
-        assert!(status.success(), "{line}: {status}");
+        assert!(status.success(), "{name}: {status}");
         // Beside the program itself, wherever that is.
         let own = Path::new(env!("CARGO_BIN_EXE_straddle"));
         own.with_file_name("examples").join(name)

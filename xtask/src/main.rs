@@ -1,14 +1,17 @@
 //! Everything that is done to the repository. `cargo xtask` lists the tasks.
 
+#[cfg(feature = "library")]
 mod bench;
 mod budgets;
 mod dist;
+#[cfg(feature = "library")]
 mod docs;
 mod lab;
 mod layers;
 mod packages;
 mod python;
 mod run;
+#[cfg(feature = "library")]
 mod soak;
 mod test;
 
@@ -94,6 +97,40 @@ fn task(args: &[&str]) -> Result<()> {
         ["layers"] => layers::check(false),
         ["layers", "--all"] => layers::check(true),
         ["budgets"] => budgets::check(),
+        ["dist"] => dist::build(false),
+        ["dist", "--smoke"] => dist::build(true),
+        ["bench" | "docs" | "soak", ..] => with_library(args),
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(())
+        }
+        other => unknown(other),
+    }
+}
+
+fn unknown(args: &[&str]) -> Result<()> {
+    bail!("there is no task `{}`\n\n{HELP}", args.join(" "))
+}
+
+/// These tasks ask the library, which is built as the tests have it. `cargo run` cannot do that: built for this program alone it has other
+/// features, and everything would be built once more.
+#[cfg(not(feature = "library"))]
+fn with_library(args: &[&str]) -> Result<()> {
+    use std::os::unix::process::CommandExt;
+    // Before another takes its place.
+    let own = std::env::current_exe()?;
+    let mut build = run::cargo();
+    build.args(["build", "--quiet", "--workspace", "--all-features"]);
+    build.args(["--bin", "xtask"]);
+    // With any example, features are those that tests ask for.
+    build.args(["--example", "unpack"]);
+    run::run(&mut build)?;
+    Err(std::process::Command::new(own).args(args).exec().into())
+}
+
+#[cfg(feature = "library")]
+fn with_library(args: &[&str]) -> Result<()> {
+    match args {
         ["bench"] => bench::check(None),
         ["bench", "against", other] => bench::check(Some(other)),
         ["bench", "tables"] => bench::tables(),
@@ -124,15 +161,9 @@ fn task(args: &[&str]) -> Result<()> {
         ["docs"] => docs::write(),
         ["docs", "--check"] => docs::check(),
         ["docs", "--pictures"] => docs::pictures(),
-        ["dist"] => dist::build(false),
-        ["dist", "--smoke"] => dist::build(true),
         ["soak"] => soak::list(),
         ["soak", name] => soak::run(name, None),
         ["soak", name, minutes] => soak::run(name, Some(minutes.parse()?)),
-        [] | ["help" | "--help" | "-h"] => {
-            print!("{HELP}");
-            Ok(())
-        }
-        other => bail!("there is no task `{}`\n\n{HELP}", other.join(" ")),
+        other => unknown(other),
     }
 }

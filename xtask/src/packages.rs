@@ -237,6 +237,7 @@ pub(crate) fn for_python() -> Result<()> {
 }
 
 /// Installs what traces are read with beside `straddle trace`.
+#[cfg(feature = "library")]
 pub(crate) fn for_traces() -> Result<()> {
     install(&[("python3-venv", "keeps what is compared apart")])?;
     python_packages("bench.txt")
@@ -274,6 +275,7 @@ fn node_packages() -> Result<()> {
 }
 
 /// Installs what logs and counters are read with beside `straddle evidence`.
+#[cfg(feature = "library")]
 pub(crate) fn for_evidence() -> Result<()> {
     install(&[
         ("gzip", "unpacks, beside what is read packed"),

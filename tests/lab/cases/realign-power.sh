@@ -6,7 +6,7 @@
 #   cargo xtask lab --timeout 1800 --program target/debug/examples/move_file tests/lab/cases/realign-power.sh 5
 #
 # Only in a soak.
-# Example straddle-realign move_file
+# Example move_file
 . "$LAB/helpers.sh"
 need dmsetup=dmsetup mkfs.ext4=e2fsprogs python3=python3
 modules dm-mod dm-log-writes dm-flakey loop ext4
