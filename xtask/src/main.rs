@@ -119,12 +119,7 @@ fn with_library(args: &[&str]) -> Result<()> {
     use std::os::unix::process::CommandExt;
     // Before another takes its place.
     let own = std::env::current_exe()?;
-    let mut build = run::cargo();
-    build.args(["build", "--quiet", "--workspace", "--all-features"]);
-    build.args(["--bin", "xtask"]);
-    // With any example, features are those that tests ask for.
-    build.args(["--example", "unpack"]);
-    run::run(&mut build)?;
+    run::run(run::as_tests_have_it().args(["--bin", "xtask"]))?;
     Err(std::process::Command::new(own).args(args).exec().into())
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::packages::PYTHON;
-use crate::run::{cargo, repository, run};
+use crate::run::{as_tests_have_it, repository, run};
 
 /// A program that packages of tests/python brought.
 fn program(name: &str) -> Result<PathBuf> {
@@ -46,12 +46,7 @@ pub(crate) fn install(profile: &str) -> Result<()> {
 
 /// Builds the module and the command, and holds one against the other; `rest` goes to pytest.
 pub(crate) fn test(rest: &[&str]) -> Result<()> {
-    run(cargo().args(["build", "--quiet", "--package", "straddle-cli"]))?;
-    test_built(rest)
-}
-
-/// The same with the command as it was built for other tests: with fewer features it would be built once more.
-pub(crate) fn test_built(rest: &[&str]) -> Result<()> {
+    run(as_tests_have_it().args(["--bin", "straddle"]))?;
     install("dev")?;
     run(Command::new(program("python")?)
         .args([

@@ -16,6 +16,15 @@ pub(crate) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }
 
+/// `cargo build` of programs with the features that tests ask for, so that nothing is built twice.
+pub(crate) fn as_tests_have_it() -> Command {
+    let mut build = cargo();
+    build.args(["build", "--quiet", "--workspace", "--all-features"]);
+    // With any example, dependencies of tests count.
+    build.args(["--example", "unpack"]);
+    build
+}
+
 /// Runs a command; fails, naming it, when it does not succeed.
 pub(crate) fn run(command: &mut Command) -> Result<()> {
     let shown = show(command);

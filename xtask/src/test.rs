@@ -7,7 +7,6 @@ use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use crate::packages;
-use crate::python;
 use crate::run::{cargo, output, run};
 
 /// The program whose guests run beside everything else.
@@ -211,15 +210,18 @@ pub(crate) fn all(rest: &[&str]) -> Result<()> {
     }
 }
 
-/// Everything: the lab beside the rest, as its guests and the many tests that wait for a disk or a clock leave processors idle in turns.
+/// Everything: the lab and the module for Python beside the rest, as guests, Spark and the many tests that wait for a disk or a clock leave
+/// processors idle in turns.
 fn everything(rest: &[&str]) -> Result<()> {
     run(test().arg("--no-run"))?;
     let began = Instant::now();
-    let lab = Beside::start(test().args(rest).args(["--test", LAB]))?;
+    let lab = Beside::start("the lab", test().args(rest).args(["--test", LAB]))?;
     // All that follows has what processors have left: guests that serve a load keep their time.
     let own: i32 = output(&mut Command::new("nice"))?.trim().parse()?;
     let (nicer, process) = ((own + 10).to_string(), std::process::id().to_string());
     run(Command::new("renice").args(["-n", &nicer, "-p", &process]))?;
+    let mut python = Command::new(std::env::current_exe()?);
+    let python = Beside::start("the module for Python", python.args(["test", "--python"]))?;
     let others = || -> Result<()> {
         let mut failed = Vec::new();
         let mut go_on = |outcome: Result<()>| match outcome {
@@ -236,31 +238,35 @@ fn everything(rest: &[&str]) -> Result<()> {
         }
         go_on(run(&mut usual))?;
         go_on(run(test().args(rest).arg("--doc")))?;
-        go_on(python::test_built(&[]))?;
         match failed.as_slice() {
             [] => Ok(()),
             failed => bail!("{}", failed.join("\n")),
         }
     };
     let others = others();
-    println!("\nall but the lab: {} s", began.elapsed().as_secs());
-    // What it found is told in either case.
-    let lab = lab.finish();
+    println!("\nthe rest: {} s", began.elapsed().as_secs());
+    // What they found is told in either case.
+    let outcomes = [others, python.finish(), lab.finish()];
     println!("all: {} s", began.elapsed().as_secs());
-    match (others, lab) {
-        (Err(others), Err(lab)) => bail!("{others:#}\n{lab:#}"),
-        (others, lab) => others.and(lab),
+    let failed: Vec<String> = outcomes
+        .into_iter()
+        .filter_map(|outcome| Some(format!("{:#}", outcome.err()?)))
+        .collect();
+    match failed.as_slice() {
+        [] => Ok(()),
+        failed => bail!("{}", failed.join("\n")),
     }
 }
 
 /// A command that runs beside others; what it prints is shown when it has ended.
 struct Beside {
+    what: &'static str,
     child: Child,
     said: File,
 }
 
 impl Beside {
-    fn start(command: &mut Command) -> Result<Self> {
+    fn start(what: &'static str, command: &mut Command) -> Result<Self> {
         let said = tempfile::tempfile()?;
         let child = command
             .stdin(Stdio::null())
@@ -268,7 +274,7 @@ impl Beside {
             .stderr(said.try_clone()?)
             .spawn()
             .context("cannot run cargo")?;
-        Ok(Self { child, said })
+        Ok(Self { what, child, said })
     }
 
     fn finish(mut self) -> Result<()> {
@@ -276,7 +282,7 @@ impl Beside {
         self.said.seek(SeekFrom::Start(0))?;
         copy(&mut self.said, &mut stdout())?;
         if !status.success() {
-            bail!("the lab failed: {status}");
+            bail!("{} failed: {status}", self.what);
         }
         Ok(())
     }
