@@ -392,6 +392,10 @@ fn names_of_runs_that_lead_nowhere_are_errors() {
         "report 9 -o x.html",
         "baseline set last --name last",
         "baseline set last --name 12",
+        "baseline set 1 2",
+        "baseline set before after",
+        "baseline set 1 2 --name good",
+        "baseline set nobody --name good",
         "baseline rm nobody",
         "predict --profile fixed-service --baseline nobody",
         "predict --profile fixed-service --baseline x --history none",
@@ -412,6 +416,33 @@ fn a_later_run_that_is_worse_than_its_baseline_fails() {
             .code,
         Some(0)
     );
+    // As people type it, in either order.
+    for (line, says) in [
+        ("baseline set", "baseline is run 1: "),
+        ("baseline set before", "before is run 1: "),
+        ("baseline set 1 first", "first is run 1: "),
+        ("baseline set first last:check", "first is run 1: "),
+        ("baseline set first --name second", "second is run 1: "),
+    ] {
+        let run = user.typed(&format!("{line} --history h.sqlite"));
+        assert!(
+            run.stdout.starts_with(says),
+            "{line}: {}{}",
+            run.stdout,
+            run.stderr
+        );
+    }
+    // Neither needs to be told to list.
+    for verb in ["baseline", "history"] {
+        let [short, long] =
+            ["", " list"].map(|action| user.typed(&format!("{verb}{action} --history h.sqlite")));
+        assert_eq!(
+            (short.code, &short.stdout),
+            (Some(0), &long.stdout),
+            "{verb}"
+        );
+        assert!(long.stdout.contains("aligned.img"), "{}", long.stdout);
+    }
     let same = user.typed("check aligned.img --quiet --baseline good --history h.sqlite");
     assert_eq!(same.code, Some(0), "{}", same.stderr);
     let worse =

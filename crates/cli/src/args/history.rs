@@ -42,8 +42,9 @@ pub(crate) struct History {
     #[command(flatten)]
     pub(crate) place: Place,
 
+    /// Without one, the list
     #[command(subcommand)]
-    pub(crate) action: Action,
+    pub(crate) action: Option<Action>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -99,12 +100,27 @@ pub(crate) struct List {
     pub(crate) machine: Option<String>,
 
     /// How many at most
-    #[arg(long, value_name = "N", default_value_t = 50)]
+    #[arg(long, value_name = "N", default_value_t = LISTED)]
     pub(crate) limit: u64,
 
     /// Output format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = ListFormat::Text)]
     pub(crate) format: ListFormat,
+}
+
+/// Runs of a list, unless another number is asked for.
+const LISTED: u64 = 50;
+
+impl Default for List {
+    fn default() -> List {
+        List {
+            verb: None,
+            target: None,
+            machine: None,
+            limit: LISTED,
+            format: ListFormat::Text,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -157,27 +173,28 @@ pub(crate) struct Compare {
 #[command(after_help = concat!(
     "Examples:",
     "\n  straddle baseline set                           the last run, by the name of `baseline`",
-    "\n  straddle baseline set 12 --name good --worse 3%",
+    "\n  straddle baseline set 12 good --worse 3%",
     "\n  straddle bench /data --baseline good            a run that is compared with it",
 ))]
 pub(crate) struct Baseline {
     #[command(flatten)]
     pub(crate) place: Place,
 
+    /// Without one, the list
     #[command(subcommand)]
-    pub(crate) action: BaselineAction,
+    pub(crate) action: Option<BaselineAction>,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum BaselineAction {
     /// Give a run a name; a name that was given is moved
     Set {
-        /// Which run
-        #[arg(value_name = "RUN", default_value = "last")]
-        run: String,
-        /// The name
-        #[arg(long, value_name = "NAME", default_value = "baseline")]
-        name: String,
+        /// Which run, a number, `last` or `last:VERB`, and the name, in either order [default: last baseline]
+        #[arg(value_name = "RUN|NAME", num_args = 0..=2)]
+        words: Vec<String>,
+        /// The name; RUN may then be the name of another baseline
+        #[arg(long, value_name = "NAME")]
+        name: Option<String>,
         /// By how much a later run may be worse
         #[arg(long, value_name = "PERCENT", value_parser = tolerance, default_value = "5%")]
         worse: f64,

@@ -20,15 +20,18 @@ pub(crate) fn run(args: &History) -> anyhow::Result<u8> {
     let flag = args.place.history.as_deref();
     let mut runs = Runs::new(flag);
     match &args.action {
-        Action::List(list) => print_list(&mut runs, list)?,
-        Action::Show { run, json } => show(&mut runs, run, *json)?,
-        Action::Rm { runs: names } => remove(&mut runs, flag, names)?,
-        Action::Export {
-            runs: names,
-            output,
-        } => export(&mut runs, names, output.as_deref())?,
-        Action::Import { files } => return import(&kept::path(flag)?, files),
-        Action::Path => output::print(&format!("{}\n", kept::path(flag)?.display()))?,
+        None => print_list(&mut runs, &List::default())?,
+        Some(action) => match action {
+            Action::List(list) => print_list(&mut runs, list)?,
+            Action::Show { run, json } => show(&mut runs, run, *json)?,
+            Action::Rm { runs: names } => remove(&mut runs, flag, names)?,
+            Action::Export {
+                runs: names,
+                output,
+            } => export(&mut runs, names, output.as_deref())?,
+            Action::Import { files } => return import(&kept::path(flag)?, files),
+            Action::Path => output::print(&format!("{}\n", kept::path(flag)?.display()))?,
+        },
     }
     Ok(CLEAN)
 }
@@ -176,27 +179,46 @@ fn document(text: &str) -> Result<Run, String> {
     })
 }
 
+/// Which run gets which name, of words in either order.
+fn run_and_name<'a>(
+    words: &'a [String],
+    flag: Option<&'a str>,
+) -> anyhow::Result<(&'a str, &'a str)> {
+    let (mut run, mut name) = (None, flag);
+    for word in words {
+        // Where a name was given, the other word is a run, by whichever name.
+        let (place, kind) = match is_run(word) || flag.is_some() {
+            true => (&mut run, "runs"),
+            false => (&mut name, "names"),
+        };
+        if let Some(first) = place.replace(word.as_str()) {
+            bail!(
+                "{first} and {word} are both taken for {kind}; expected one run and one name, such as `straddle baseline set last good`"
+            );
+        }
+    }
+    let name = name.unwrap_or("baseline");
+    let is_taken = is_run(name) || name == "-" || name.is_empty();
+    if is_taken || name.contains(['/', '\\']) || name.chars().any(char::is_control) {
+        bail!("{name} cannot be the name of a baseline: it would be taken for a run or a file");
+    }
+    Ok((run.unwrap_or("last"), name))
+}
+
+/// Whether a word can be nothing but a run.
+fn is_run(word: &str) -> bool {
+    word.parse::<i64>().is_ok() || word == "last" || word.starts_with("last:")
+}
+
 pub(crate) fn baseline(args: &BaselineArgs) -> anyhow::Result<u8> {
     let flag = args.place.history.as_deref();
     let mut runs = Runs::new(flag);
     match &args.action {
-        BaselineAction::Set { run, name, worse } => {
-            let is_taken = name.parse::<i64>().is_ok()
-                || name == "last"
-                || name.starts_with("last:")
-                || name == "-";
-            if is_taken
-                || name.is_empty()
-                || name.contains(['/', '\\'])
-                || name.chars().any(char::is_control)
-            {
-                bail!(
-                    "{name} cannot be the name of a baseline: it would be taken for a run or a file"
-                );
-            }
+        Some(BaselineAction::Set { words, name, worse }) => {
+            let (run, name) = run_and_name(words, name.as_deref())?;
             let (entry, _) = runs.entry(run)?;
             Store::open(&kept::path(flag)?)?.set_baseline(&Baseline {
-                name: name.clone(),
+                name: name.to_owned(),
                 run: entry.id,
                 worse: *worse,
             })?;
@@ -205,7 +227,7 @@ pub(crate) fn baseline(args: &BaselineArgs) -> anyhow::Result<u8> {
                 entry.id, entry.verb, entry.target
             ))?;
         }
-        BaselineAction::List => {
+        None | Some(BaselineAction::List) => {
             let baselines = match runs.store() {
                 Ok(store) => store.baselines()?,
                 Err(error) if is_missing(&error) => Vec::new(),
@@ -222,7 +244,7 @@ pub(crate) fn baseline(args: &BaselineArgs) -> anyhow::Result<u8> {
                 .collect();
             output::print(&forms::baselines(&rows, output::width()))?;
         }
-        BaselineAction::Rm { name } => {
+        Some(BaselineAction::Rm { name }) => {
             if !Store::open(&kept::path(flag)?)?.remove_baseline(name)? {
                 bail!("there is no baseline {name}; `straddle baseline list` shows them");
             }
