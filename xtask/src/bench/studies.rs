@@ -5,11 +5,11 @@ use std::process::Command;
 
 use super::archive::{directory, heading};
 use crate::docs::studies::kinds;
-use crate::run::{cargo, run};
+use crate::run::{as_tests_have_it, run};
 
 /// Archives `benches/DATE-studies/`: the scoreboard, and every cell for programs.
 pub(crate) fn studies() -> Result<()> {
-    run(cargo().args(["build", "--quiet", "--package", "straddle-cli"]))?;
+    run(as_tests_have_it().args(["--bin", "straddle"]))?;
     let directory = directory("studies")?;
     // Simulated once: what is printed of it is written from the document.
     let text = simulated()?;
