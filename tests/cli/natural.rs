@@ -56,6 +56,110 @@ fn folder() -> tempfile::TempDir {
 }
 
 #[test]
+fn options_of_other_programs_are_answered_with_those_of_this_one() {
+    let here = folder();
+    hold(
+        here.path(),
+        &[
+            (
+                "PREDICT --rwmixread=70",
+                2,
+                &["--rwmixread", "`--rw 70/30` is 70% reads"],
+            ),
+            (
+                "bench . --dry-run --rwmixwrite 30",
+                2,
+                &["`--rw 70/30` is 70% reads"],
+            ),
+            (
+                "PREDICT --bssplit 8k/70:64k/30",
+                2,
+                &["`--io 8K:70+64K:30`"],
+            ),
+            ("PREDICT --io 8K:70+64K:30", 0, &["8 KiB"]),
+            (
+                "bench --filename=/data/x --dry-run",
+                2,
+                &["is named without an option"],
+            ),
+            (
+                "bench . --direct=1 --dry-run",
+                2,
+                &["requests never pass the page cache", "leave it out"],
+            ),
+            (
+                "PREDICT --direct=1",
+                2,
+                &["changes nothing here: leave it out"],
+            ),
+            (
+                "bench . --ioengine=libaio --dry-run",
+                2,
+                &["`--engine` says how"],
+            ),
+            ("bench . --ramp_time=5 --dry-run", 2, &["`--warm-up 2s`"]),
+            (
+                "bench . --warm-up 2s --dry-run",
+                0,
+                &["2 s of them warm-up"],
+            ),
+            ("bench . --duration 60 --dry-run", 2, &["`--budget 10m`"]),
+            ("bench . --budget 10m --dry-run", 0, &["at most 9 min 54 s"]),
+            ("PREDICT --iops 500", 2, &["`--rate 500`"]),
+            ("PREDICT --rate 500", 0, &["500"]),
+            (
+                "bench . --time_based --dry-run",
+                2,
+                &["changes nothing here"],
+            ),
+            (
+                "bench . -b8K -o8 -t4 -r --dry-run",
+                2,
+                &["go behind `straddle diskspd`"],
+            ),
+            (
+                "bench . --block-size 16k --queue-depth 4 --dry-run",
+                0,
+                &["16 KiB", "1 thread × 4 outstanding"],
+            ),
+            (
+                "PREDICT --blocksize 16k --io-depth 4",
+                0,
+                &["16 KiB random", "1 × 4"],
+            ),
+            ("predict eva8100", 2, &["`--profile eva8100`"]),
+            (
+                "predict --disk cheetah-15k7 --level 5",
+                2,
+                &["--disk cheetah-15k7 --raid 5 --disks 8"],
+            ),
+            (
+                "check mbr-63.img --fail-on never --chunk 64K",
+                0,
+                &["--stripe-unit 64KiB"],
+            ),
+            (
+                "check mbr-63.img --stripe 64K",
+                2,
+                &["`--stripe-unit` is what lies on one member"],
+            ),
+            (
+                "check --file mbr-63.img",
+                2,
+                &["is named without an option"],
+            ),
+            ("check mbr-63.img --output x.txt", 2, &["`> FILE` keeps it"]),
+            // What no other program has is answered with the nearest name.
+            (
+                "check mbr-63.img --fail-onn never",
+                2,
+                &["a similar argument exists: '--fail-on'"],
+            ),
+        ],
+    );
+}
+
+#[test]
 fn sizes_are_what_is_meant_or_are_refused_with_what_it_could_be() {
     let here = folder();
     hold(

@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod evidence;
 pub(crate) mod fix;
+pub(crate) mod foreign;
 mod geometry;
 pub(crate) mod history;
 mod number;

@@ -68,8 +68,11 @@ fn parsed() -> Option<args::Cli> {
         Err(error) => error,
     };
     let words = std::env::args_os().map(|word| terminal(&word.to_string_lossy()).into_owned());
-    match args::Cli::try_parse_from(words) {
-        Err(harmless) => harmless.exit(),
+    let words: Vec<String> = words.collect();
+    match args::Cli::try_parse_from(&words) {
+        Err(harmless) => {
+            args::foreign::explained(harmless, words.get(1).map(String::as_str)).exit()
+        }
         // Wrong only with the characters that were replaced.
         Ok(_) => {
             let text = error.render().to_string();

@@ -36,7 +36,7 @@ const HEAD: usize = 8 << 10;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// The operating system refused.
-    #[error("cannot open {}: {source}", path.display())]
+    #[error("cannot open {}: {source}{}", path.display(), device_called(path, source))]
     Os {
         /// The path as given.
         path: PathBuf,
@@ -51,6 +51,16 @@ pub enum OpenError {
         /// What it is, with its article.
         found: &'static str,
     },
+}
+
+/// `; there is a device /dev/sda`, for those who leave out the folder.
+fn device_called(path: &Path, source: &io::Error) -> String {
+    let device = Path::new("/dev").join(path);
+    let is_name = path.components().count() == 1 && path.is_relative();
+    match source.kind() == io::ErrorKind::NotFound && is_name && device.exists() {
+        true => format!("; there is a device {}", device.display()),
+        false => String::new(),
+    }
 }
 
 impl Target {
@@ -232,6 +242,26 @@ mod tests {
         let mut read = b"..".to_vec();
         let appended = target.append_at(Bytes::new(8), 4, &mut read);
         assert_eq!((appended.expect("reads"), &*read), (2, &b"..st"[..]));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_of_that_name_is_named() {
+        let said = |name: &str| {
+            let opened = Target::open(Path::new(name));
+            opened
+                .err()
+                .map(|error| error.to_string())
+                .unwrap_or_default()
+        };
+        let missing = "No such file or directory (os error 2)";
+        assert_eq!(
+            said("zero"),
+            format!("cannot open zero: {missing}; there is a device /dev/zero")
+        );
+        for name in ["no-such-device", "./zero", "/zero", ".."] {
+            assert!(!said(name).contains("there is a device"), "{name}");
+        }
     }
 
     #[test]

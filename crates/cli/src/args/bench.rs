@@ -94,7 +94,7 @@ pub(crate) struct Bench {
 #[command(next_help_heading = "Workload")]
 pub(crate) struct WorkloadArgs {
     /// Request sizes; to mix sizes in one workload, give their shares: 8K:70+64K:30
-    #[arg(long, visible_alias = "bs", value_name = "SIZE,…", value_delimiter = ',', value_parser = sizes, default_value = "8K")]
+    #[arg(long, visible_alias = "bs", aliases = ["blocksize", "block-size"], value_name = "SIZE,…", value_delimiter = ',', value_parser = sizes, default_value = "8K")]
     pub(crate) io: Vec<Sizes>,
 
     /// Reads and writes: read, write, or the percentages of reads and writes, such as 70/30; randread, randwrite and randrw as in fio
@@ -111,7 +111,7 @@ pub(crate) struct WorkloadArgs {
     pub(crate) workers: Vec<u32>,
 
     /// Queue depth: outstanding I/Os per thread
-    #[arg(long, visible_aliases = ["iodepth", "qd"], value_name = "N,…", value_delimiter = ',', default_value = "8",
+    #[arg(long, visible_aliases = ["iodepth", "qd"], aliases = ["io-depth", "queue-depth"], value_name = "N,…", value_delimiter = ',', default_value = "8",
           value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub(crate) outstanding: Vec<u32>,
 
@@ -246,7 +246,7 @@ pub(crate) struct How {
     pub(crate) verify: bool,
 
     /// Stripe unit (chunk, strip) of the array below: bytes on one disk before the next disk follows
-    #[arg(long, value_name = "SIZE", value_parser = stripe_unit)]
+    #[arg(long, aliases = ["chunk", "chunk-size", "strip-size"], value_name = "SIZE", value_parser = stripe_unit)]
     pub(crate) stripe_unit: Option<Unit>,
 
     /// Full stripe of the array below: stripe unit × data disks

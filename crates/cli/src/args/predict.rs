@@ -70,7 +70,7 @@ pub(crate) struct Predict {
     pub(crate) disks: Option<u64>,
 
     /// Stripe unit (chunk, strip) of that array: bytes on one disk before the next disk follows [default: 64 KiB, an assumption]
-    #[arg(long, value_name = "SIZE", requires = "raid", value_parser = stripe_unit, help_heading = "Array")]
+    #[arg(long, aliases = ["chunk", "chunk-size", "strip-size"], value_name = "SIZE", requires = "raid", value_parser = stripe_unit, help_heading = "Array")]
     pub(crate) stripe_unit: Option<Unit>,
 
     /// Size of the RAID controller's write-back cache [default: none]
@@ -112,7 +112,7 @@ pub(crate) struct Predict {
 #[command(next_help_heading = "Workload")]
 pub(crate) struct Asked {
     /// Request size; to mix sizes, give their shares: 8K:70+64K:30
-    #[arg(long, visible_alias = "bs", value_name = "SIZE", value_parser = sizes, default_value = "8K")]
+    #[arg(long, visible_alias = "bs", aliases = ["blocksize", "block-size"], value_name = "SIZE", value_parser = sizes, default_value = "8K")]
     pub(crate) io: Sizes,
 
     /// Reads and writes: read, write, or the percentages of reads and writes, such as 70/30; randread, randwrite and randrw as in fio. With
@@ -142,7 +142,7 @@ pub(crate) struct Asked {
     pub(crate) workers: Vec<u32>,
 
     /// Queue depth: outstanding I/Os per thread; several numbers are compared too
-    #[arg(long, visible_aliases = ["iodepth", "qd"], value_name = "N,…", value_delimiter = ',', default_value = "8",
+    #[arg(long, visible_aliases = ["iodepth", "qd"], aliases = ["io-depth", "queue-depth"], value_name = "N,…", value_delimiter = ',', default_value = "8",
           value_parser = clap::value_parser!(u32).range(1..=i64::from(MAX_OUTSTANDING)))]
     pub(crate) outstanding: Vec<u32>,
 
