@@ -18,6 +18,8 @@ pub(crate) struct Notes<'g> {
     pub(crate) event: Option<crate::stamp::Event>,
     /// The database that was spoken of last.
     pub(crate) database: Option<Arc<str>>,
+    /// The last message of SQL Server that was read as text: Event Viewer copies the XML of the same event below it.
+    pub(crate) told: Option<Told>,
     /// What stood above reports of sysstat.
     pub(crate) reports: crate::linux::Reports,
     /// Whose the first line is that names its host.
@@ -35,6 +37,14 @@ pub struct Found {
     pub figures: u64,
     /// Lines that should have given figures, and could not be read.
     pub not_understood: u64,
+}
+
+/// A message that was read as text.
+#[derive(Clone, Debug)]
+pub(crate) struct Told {
+    /// The last line of the input when it was read.
+    pub(crate) line: u64,
+    pub(crate) text: String,
 }
 
 /// A line, and when it was written.
@@ -77,6 +87,7 @@ impl<'g> Notes<'g> {
             collected: None,
             event: None,
             database: None,
+            told: None,
             reports: crate::linux::Reports::default(),
             host: None,
             found: Found::default(),
@@ -182,6 +193,18 @@ impl<'g> Notes<'g> {
         if channel.handle.is_none() {
             self.remark(TOO_MANY, &at.line);
         }
+    }
+
+    /// A message was read as text.
+    pub(crate) fn tell(&mut self, number: u64, message: &str) {
+        // Its memory is used again: such messages may come by the million.
+        let told = self.told.get_or_insert_with(|| Told {
+            line: number,
+            text: String::new(),
+        });
+        told.line = number;
+        told.text.clear();
+        told.text.push_str(message);
     }
 
     /// A line that should have given figures, and cannot be read.

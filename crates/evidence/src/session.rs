@@ -225,12 +225,18 @@ impl<'g> Session<'g> {
     }
 
     fn read_message(&mut self, format: &'static Format, line: &Line<'_>) -> bool {
-        let Shape::Messages { read, .. } = &format.shape else {
+        let Shape::Messages {
+            read, of_errorlog, ..
+        } = &format.shape
+        else {
             return false;
         };
         match read(line, &mut self.notes) {
             Reading::Done => {
                 self.notes.found(format.name);
+                if *of_errorlog {
+                    self.notes.tell(line.number, line.text);
+                }
                 true
             }
             // Longer than any message: no part of one.
@@ -256,7 +262,10 @@ impl<'g> Session<'g> {
         let Some(mut pending) = self.pending.take() else {
             return false;
         };
-        let Shape::Messages { read, .. } = &pending.format.shape else {
+        let Shape::Messages {
+            read, of_errorlog, ..
+        } = &pending.format.shape
+        else {
             return false;
         };
         let is_next = line.trimmed().is_empty()
@@ -268,20 +277,23 @@ impl<'g> Session<'g> {
             self.give_up(pending);
             return false;
         }
-        // Where it was broken between words there is a blank, and in a word there is none: what can be read is right.
-        for between in [" ", ""] {
-            let text = format!("{}{between}{}", pending.text, line.trimmed());
+        let rest = without_quoting(line.trimmed(), &pending.text);
+        for between in betweens(&pending.text, rest) {
+            let text = format!("{}{between}{rest}", pending.text);
             let joined = Line {
                 number: pending.number,
                 text: &text,
             };
             if read(&joined, &mut self.notes) == Reading::Done {
                 self.notes.found(pending.format.name);
+                if *of_errorlog {
+                    self.notes.tell(line.number, &text);
+                }
                 return true;
             }
         }
-        pending.text.push(' ');
-        pending.text.push_str(line.trimmed());
+        pending.text.push_str(betweens(&pending.text, rest)[0]);
+        pending.text.push_str(rest);
         pending.taken.push((line.number, line.text.to_owned()));
         self.pending = Some(pending);
         true
@@ -523,6 +535,25 @@ impl<'g> Session<'g> {
             self.notes.unread(line);
         }
         mine
+    }
+}
+
+/// The rest of a message without what mail puts before each line that is quoted, where its first line has that too.
+fn without_quoting<'t>(rest: &'t str, first: &str) -> &'t str {
+    match first.trim_start().starts_with('>') {
+        true => rest.trim_start_matches(['>', ' ', '\t']),
+        false => rest,
+    }
+}
+
+/// What may stand between two parts of a message. Where it was broken between words there is a blank, and in a word there is none: what can
+/// be read is right. No name of a folder begins or ends with a blank.
+fn betweens(before: &str, rest: &str) -> [&'static str; 2] {
+    let in_path =
+        before.ends_with(['\\', '/']) || rest.starts_with('\\') && !rest.starts_with("\\\\");
+    match in_path {
+        true => ["", " "],
+        false => [" ", ""],
     }
 }
 

@@ -12,8 +12,16 @@ pub(crate) static FORMAT: Format = Format {
     shape: Shape::Messages {
         marks: &[
             "Date:",
+            "Date :",
+            "Date\u{a0}:",
             "Time:",
             "Datum:",
+            "Fecha:",
+            "Data:",
+            "Дата:",
+            "日付:",
+            "日期:",
+            "날짜:",
             "Uhrzeit:",
             "TimeCreated",
             "TimeGenerated",
@@ -29,8 +37,12 @@ fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
         return Reading::Other;
     };
     let order = match key.trim_end() {
+        // In French one blank stands before the colon.
+        "Date" if key == "Date " || key == "Date\u{a0}" => Order::DayFirst,
         "Date" | "Time" | "TimeCreated" | "TimeGenerated" => Order::MonthFirst,
-        "Datum" | "Uhrzeit" => Order::DayFirst,
+        "Datum" | "Uhrzeit" | "Fecha" | "Data" | "Дата" | "日付" | "日期" | "날짜" => {
+            Order::DayFirst
+        }
         _ => return Reading::Other,
     };
     let event = notes.event.get_or_insert_default();

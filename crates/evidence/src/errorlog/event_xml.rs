@@ -199,7 +199,21 @@ impl Event {
         }
     }
 
+    /// Whether it is the event whose message was read above it: "Copy as text" of Event Viewer has both. All that the message
+    /// is made of is in it, in whatever language it is.
+    fn is_told(&self, notes: &mut Notes<'_>) -> bool {
+        /// More lines than there are between a message and the data below it.
+        const NEAR: u64 = 64;
+        let is_in = |text: &str| self.data.iter().all(|data| text.contains(data.trim()));
+        let near = (notes.told.take()).filter(|told| self.line.saturating_sub(told.line) <= NEAR);
+        near.is_some_and(|told| !self.data.is_empty() && is_in(&told.text))
+    }
+
     fn read(&self, notes: &mut Notes<'_>) {
+        if self.is_told(notes) {
+            notes.event = None;
+            return;
+        }
         let data: Vec<&str> = self.data.iter().map(String::as_str).collect();
         let text = match (self.id.as_str(), data.as_slice()) {
             ("833", [count, seconds, file, database, id, ..]) => format!(

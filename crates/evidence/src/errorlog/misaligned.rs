@@ -31,12 +31,21 @@ pub(super) fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
         return Reading::Done;
     };
     let file = match after.split_once("on file ") {
+        // Tables of PowerShell leave out what does not fit.
+        Some((_, file)) if file.trim_end().ends_with('…') || file.trim_end().ends_with("...") => {
+            notes.unread(line);
+            return Reading::Done;
+        }
+        // A path that was broken at the end of the line goes on in the next one.
+        Some((_, file)) if !is_whole(file.trim()) => return Reading::Unfinished,
         Some((_, file)) => file
             .trim()
             .trim_end_matches(['"', ','])
             .trim_end_matches('.'),
-        None if after.contains("synchronous IO") => "",
-        None => return Reading::Unfinished,
+        None => match after.split_once("synchronous IO") {
+            Some((_, rest)) if rest.trim_matches(['.', '"', ',', ' ', '\t']).is_empty() => "",
+            _ => return Reading::Unfinished,
+        },
     };
     let subject = match file {
         "" => Subject::whole_server(),
@@ -48,4 +57,12 @@ pub(super) fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
     let at = at(line, notes);
     notes.add(at, &subject, Quantity::MisalignedLogIo, Span::Event, count);
     Reading::Done
+}
+
+/// Whether a path ends here: with the point that ends the message, what a table puts behind it, or the name of a log.
+fn is_whole(path: &str) -> bool {
+    path.ends_with(['.', '"', ',', '<', '|', ';'])
+        || path
+            .rsplit_once('.')
+            .is_some_and(|(_, end)| end.eq_ignore_ascii_case("ldf"))
 }
