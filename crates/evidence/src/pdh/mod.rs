@@ -78,8 +78,9 @@ struct Column {
 
 struct Log {
     separator: u8,
-    /// A comma stands before fractions.
-    commas: bool,
+    /// What stands before fractions, once a figure has shown it: programs that make another file of it leave the points of Windows or put commas
+    /// there, whatever stands between the cells.
+    point: Option<u8>,
     columns: Vec<Option<Column>>,
     values: Vec<f64>,
 }
@@ -158,7 +159,7 @@ fn begins(
     let values = vec![f64::NAN; columns.len()];
     Some(Box::new(Log {
         separator,
-        commas: separator == b';',
+        point: None,
         columns,
         values,
     }))
@@ -170,7 +171,7 @@ impl Log {
     fn quoted<'t>(&self, text: &'t str) -> Option<(f64, Option<&'t str>)> {
         let bytes = text.as_bytes();
         let inner = bytes.strip_prefix(b"\"")?;
-        let (value, len) = number::decimal(inner, if self.commas { b',' } else { b'.' })?;
+        let (value, len) = number::decimal(inner, self.point.unwrap_or(b'.'))?;
         match inner.get(len..)? {
             [b'"'] => Some((value, None)),
             [b'"', separator, ..] if *separator == self.separator => {
@@ -180,12 +181,75 @@ impl Log {
         }
     }
 
+    /// The figure in a cell, of which it is not known whether it has groups of thousands.
     fn number(&self, cell: &str) -> Option<f64> {
-        match self.commas {
-            false => number::plain(cell),
-            true => number::plain(&cell.replace(['.', '\u{a0}'], "").replace(',', ".")),
+        let mark = only_mark(cell);
+        match (mark, self.point) {
+            (None, _) => number::local(cell, false),
+            // The other one separates thousands.
+            (Some(mark), Some(point)) if mark.byte != point && mark.may_group => {
+                number::plain(&cell.replace([char::from(mark.byte), ' ', '\u{a0}', '\u{202f}'], ""))
+            }
+            _ => number::local(cell, false),
         }
     }
+
+    /// Looks in the cells of a row for what stands before fractions.
+    fn learn(&mut self, mut rest: Option<&str>) {
+        while let Some(more) = rest {
+            let (cell, next) = fields::one(more, self.separator);
+            let cell = cell.trim();
+            let shown = match only_mark(cell) {
+                Some(mark) => (!mark.may_group).then_some(mark.byte),
+                // Of both the last one.
+                None if number::local(cell, false).is_some() => {
+                    cell.bytes().rfind(|byte| matches!(byte, b'.' | b','))
+                }
+                None => None,
+            };
+            if shown.is_some() {
+                self.point = shown;
+                return;
+            }
+            rest = next;
+        }
+    }
+}
+
+/// The only point or comma in a number.
+#[derive(Clone, Copy)]
+struct Mark {
+    byte: u8,
+    /// It may stand between thousands: with one to three digits before it, the first of them no zero, and three behind it.
+    may_group: bool,
+}
+
+fn only_mark(cell: &str) -> Option<Mark> {
+    let is_mark = |byte: u8| matches!(byte, b'.' | b',');
+    let at = cell.bytes().position(is_mark)?;
+    let (before, behind) = (&cell[..at], &cell[at + 1..]);
+    if behind.bytes().any(is_mark) || number::plain(before).is_none() && !before.is_empty() {
+        return None;
+    }
+    Some(Mark {
+        byte: cell.as_bytes()[at],
+        may_group: (1..=3).contains(&before.len())
+            && !before.starts_with('0')
+            && behind.len() == 3
+            && behind.bytes().all(|byte| byte.is_ascii_digit()),
+    })
+}
+
+/// True for what stands where a counter had no sample.
+fn is_no_sample(cell: &str) -> bool {
+    let cell = cell.trim();
+    // With an exponent, a fraction or a name of what is no number: `-1`, `-1.#IND`.
+    let is_unknown = cell.starts_with('-') || cell.starts_with("1.#") || cell.starts_with("1,#");
+    cell.is_empty()
+        || is_unknown
+        || ["nan", "null", "n/a", "#n/a"]
+            .iter()
+            .any(|no| cell.eq_ignore_ascii_case(no))
 }
 
 impl Body for Log {
@@ -215,13 +279,19 @@ impl Body for Log {
             notes.unread(line);
             return Taken::Yes;
         };
-        let mut count = 1;
+        if self.point.is_none() {
+            self.learn(rest);
+        }
+        let (mut count, mut has_others) = (1, false);
         while let Some(more) = rest {
             let (value, next) = match self.quoted(more) {
                 Some((value, next)) => (Some(value), next),
                 None => {
                     let (cell, next) = fields::one(more, self.separator);
-                    (self.number(cell.trim()), next)
+                    let value = self.number(cell.trim());
+                    let is_known = matches!(self.columns.get(count), Some(Some(_)));
+                    has_others |= value.is_none() && is_known && !is_no_sample(&cell);
+                    (value, next)
                 }
             };
             rest = next;
@@ -235,6 +305,10 @@ impl Body for Log {
         if count != self.columns.len() {
             notes.unread(line);
             return Taken::Yes;
+        }
+        // The other cells of the row are figures.
+        if has_others {
+            notes.unread(line);
         }
         let at = notes.at(*line, Some(moment));
         for (index, column) in self.columns.iter_mut().enumerate() {
