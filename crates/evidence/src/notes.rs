@@ -100,7 +100,7 @@ impl<'g> Notes<'g> {
             return;
         }
         match &self.host {
-            Some(first) if first.eq_ignore_ascii_case(host) => {}
+            Some(first) if is_same_host(first, host) => {}
             Some(_) => self.remark(OTHER_HOST, line),
             None => self.host = Some(host.into()),
         }
@@ -111,9 +111,7 @@ impl<'g> Notes<'g> {
         let host = crate::prefix::host(line.text);
         self.of_host(host, line);
         match &self.host {
-            Some(first) if !host.is_empty() && !first.eq_ignore_ascii_case(host) => {
-                Subject::server(host)
-            }
+            Some(first) if !host.is_empty() && !is_same_host(first, host) => Subject::server(host),
             _ => Subject::whole_server(),
         }
     }
@@ -244,6 +242,21 @@ impl<'g> Notes<'g> {
         }
         At { line, moment }
     }
+}
+
+/// Whether two names are of one host: a name with its domain, and without.
+fn is_same_host(a: &str, b: &str) -> bool {
+    let same = a.eq_ignore_ascii_case(b);
+    if same || a.contains('.') == b.contains('.') {
+        return same;
+    }
+    let short = |name: &str| {
+        name.split('.')
+            .next()
+            .unwrap_or_default()
+            .to_ascii_lowercase()
+    };
+    short(a) == short(b)
 }
 
 /// No quantity is negative, except by a fault or a counter that says that it knows nothing.

@@ -44,10 +44,11 @@ pub static FORMATS: &[&Format] = &[
     &fio::json::FORMAT,
     &fio::terse::FORMAT,
     &iostat::FORMAT,
+    // Its names of columns are those of iostat, too.
+    &sadf::FORMAT,
     &iostat_csv::FORMAT,
     &iostat_json::FORMAT,
     &sar::FORMAT,
-    &sadf::FORMAT,
     &sadf_lines::FORMAT,
     &sadf_json::FORMAT,
     &diskstats::FORMAT,

@@ -435,6 +435,12 @@ fn lines_of_other_hosts_are_counted_and_located() {
              2024-07-02T09:00:15Z {host} iostat[7]: sda 1.00 2.00 {await_} 50.00\n"
         )
     };
+    let banner = |host: &str, await_: &str| {
+        format!(
+            "Linux 6.1.0 ({host}) \t05/06/24 \t_x86_64_\t(2 CPU)\n\
+             Device r/s w/s await %util\nsda 1.00 2.00 {await_} 50.00\n"
+        )
+    };
     let stall = |host: &str| {
         format!(
             "2024-07-02T09:00:15Z {host} sqlservr[7]: 2024-07-02 09:00:14.11 spid9s SQL Server has encountered 2 occurrence(s) of I/O \
@@ -461,6 +467,29 @@ fn lines_of_other_hosts_are_counted_and_located() {
         (
             "\"(PDH-CSV 4.0)\",\"\\\\A\\LogicalDisk(E:)\\Avg. Disk sec/Read\",\"\\\\B\\LogicalDisk(E:)\\Avg. Disk sec/Read\"\n".to_owned(),
             Some((1, 1)),
+        ),
+        (
+            "\"Timestamp\",\"Path\",\"CookedValue\"\n\"5/6/2024 2:00:15 PM\",\"\\\\a\\logicaldisk(e:)\\disk reads/sec\",\"7\"\n\
+             \"5/6/2024 2:00:15 PM\",\"\\\\b\\logicaldisk(e:)\\disk reads/sec\",\"8\"\n"
+                .to_owned(),
+            Some((1, 3)),
+        ),
+        (
+            "Timestamp            CounterSamples\n---------            --------------\n\
+             5/6/2024 2:00:15 PM  \\\\a\\logicaldisk(e:)\\disk reads/sec :\n                     7\n\
+             \x20                    \\\\b\\logicaldisk(e:)\\disk reads/sec :\n                     8\n"
+                .to_owned(),
+            Some((1, 6)),
+        ),
+        (
+            banner("db1", "3.00") + &banner("db1.corp.example", "4.00") + &banner("db2.corp.example", "9.00"),
+            Some((1, 7)),
+        ),
+        (
+            "Date: 5/6/2024 2:00:15 PM\nComputer: A.x\nDate: 5/6/2024 2:00:16 PM\nComputer: B.x\nDescription:\n\
+             There have been 256 misaligned log IOs which required falling back to synchronous IO.  The current IO is on file E:\\a.ldf.\n"
+                .to_owned(),
+            Some((1, 4)),
         ),
         (
             "db1;600;2024-07-02 09:10:01 UTC;sda;60.50;384.00;1164.00;0.00;25.59;0.44;7.25;21.30\n\

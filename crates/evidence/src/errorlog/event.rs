@@ -25,6 +25,16 @@ pub(crate) static FORMAT: Format = Format {
             "Uhrzeit:",
             "TimeCreated",
             "TimeGenerated",
+            "Computer:",
+            "Ordinateur :",
+            "Ordinateur\u{a0}:",
+            "Equipo:",
+            "Computador:",
+            "Компьютер:",
+            "コンピューター:",
+            "计算机:",
+            "컴퓨터:",
+            "MachineName",
         ],
         of_errorlog: false,
         read,
@@ -42,6 +52,20 @@ fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
         "Date" | "Time" | "TimeCreated" | "TimeGenerated" => Order::MonthFirst,
         "Datum" | "Uhrzeit" | "Fecha" | "Data" | "Дата" | "日付" | "日期" | "날짜" => {
             Order::DayFirst
+        }
+        "Computer"
+        | "Ordinateur"
+        | "Equipo"
+        | "Computador"
+        | "Компьютер"
+        | "コンピューター"
+        | "计算机"
+        | "컴퓨터"
+        | "MachineName"
+            if notes.event.is_some() =>
+        {
+            notes.of_host(value.trim(), line);
+            return Reading::Done;
         }
         _ => return Reading::Other,
     };

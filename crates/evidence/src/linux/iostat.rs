@@ -18,7 +18,9 @@ const DEVICE: [&str; 2] = ["Device", "Device:"];
 
 fn begins(line: &Line<'_>, notes: &mut Notes<'_>) -> Option<Box<dyn Body>> {
     // What stands above a report of any tool of sysstat; this is the first that is asked.
-    notes.reports.remember(line.text);
+    if let Some(host) = notes.reports.remember(line.text) {
+        notes.of_host(host, line);
+    }
     memchr::memmem::find(line.text.as_bytes(), b"Device")?;
     let columns = Columns::of(line.text, &DEVICE)?;
     let mut reports = Reports::default();

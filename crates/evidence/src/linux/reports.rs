@@ -32,15 +32,14 @@ struct Stamp {
 const LONGEST: usize = 256;
 
 impl Reports {
-    /// Keeps what a line says that is no part of a report; asked for every line that nobody else has.
-    pub(super) fn remember(&mut self, text: &str) {
+    /// Keeps what a line says that is no part of a report; asked for every line that nobody else has. The host that a banner names.
+    pub(super) fn remember<'t>(&mut self, text: &'t str) -> Option<&'t str> {
         if text.len() > LONGEST {
-            return;
+            return None;
         }
         let text = text.trim();
         if text.starts_with("Linux ") {
-            self.banner(text);
-            return;
+            return self.banner(text);
         }
         if let Some(at) = memchr::memmem::find(text.as_bytes(), b"iostat") {
             self.leaves_out = leaves_out(&text[at + "iostat".len()..]);
@@ -62,24 +61,19 @@ impl Reports {
             });
             self.change += 1;
         }
+        None
     }
 
     /// `Linux RELEASE (HOST) DATE …`.
-    fn banner(&mut self, text: &str) {
-        let Some((_, behind)) = text.split_once(" (") else {
-            return;
-        };
-        let Some((_, behind)) = behind.split_once(')') else {
-            return;
-        };
-        let date = behind.split_ascii_whitespace().next();
-        let Some(day) = date.and_then(Day::of) else {
-            return;
-        };
+    fn banner<'t>(&mut self, text: &'t str) -> Option<&'t str> {
+        let (_, behind) = text.split_once(" (")?;
+        let (host, behind) = behind.split_once(')')?;
+        let day = Day::of(behind.split_ascii_whitespace().next()?)?;
         self.day = Some(day);
         (self.later, self.last) = (0, None);
         self.since_start = !std::mem::take(&mut self.leaves_out);
         self.change += 1;
+        Some(host)
     }
 
     /// Whether the report that begins now counts since the system was started.

@@ -32,6 +32,7 @@ pub(super) struct Statistics {
     tool: Tool,
     is_mine: bool,
     moment: Option<Moment>,
+    host: String,
     date: String,
     device: String,
     keys: Keys,
@@ -91,6 +92,7 @@ impl Statistics {
             tool,
             is_mine: false,
             moment: None,
+            host: String::new(),
             date: String::new(),
             device: String::new(),
             keys: Keys::default(),
@@ -146,6 +148,7 @@ impl Statistics {
                         number,
                         text: event.line.text,
                     };
+                    notes.of_host(&self.host, &line);
                     self.send(line, is_first, notes);
                 }
             }
@@ -199,6 +202,18 @@ impl Document for Statistics {
 
     fn event(&mut self, event: &Event<'_>, notes: &mut Notes<'_>) {
         let path = event.path;
+        if let [
+            Step::Key(sysstat),
+            Step::Key(hosts),
+            Step::Index(_),
+            Step::Key(name),
+        ] = path
+            && [sysstat, hosts, name] == ["sysstat", "hosts", "nodename"]
+            && let Met::Text(host) = event.met
+        {
+            self.host.clear();
+            self.host.push_str(host);
+        }
         if let Some((above, below)) = path.split_at_checked(5) {
             let is = |step: &Step, name: &str| matches!(step, Step::Key(key) if key == name);
             let [sysstat, hosts, Step::Index(_), statistics, Step::Index(_)] = above else {

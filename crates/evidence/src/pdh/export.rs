@@ -20,11 +20,10 @@ pub(crate) static FORMAT: Format = Format {
 };
 
 fn read(row: &Row<'_>, notes: &mut Notes<'_>) {
-    let meaning = row
-        .text(&["path"])
-        .and_then(Path::of)
-        .and_then(|path| perfmon::meaning(&path));
-    let Some(meaning) = meaning else { return };
+    let path = row.text(&["path"]).and_then(Path::of);
+    let known = path.and_then(|path| Some((perfmon::meaning(&path)?, path.host)));
+    let Some((meaning, host)) = known else { return };
+    notes.of_host(host, &row.line);
     let moment = row
         .text(&["timestamp"])
         .and_then(|text| stamp::local(text, stamp::order_of(text).unwrap_or(Order::MonthFirst)));

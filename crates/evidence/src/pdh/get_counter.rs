@@ -46,12 +46,16 @@ impl Body for Samples {
         }
         if self.path.ends_with(':') {
             let path = std::mem::take(&mut self.path);
+            let path = Path::of(path.trim_end_matches(':'));
+            let known = path.and_then(|path| Some((perfmon::meaning(&path)?, path.host)));
             let Some(value) = number::local(text, false) else {
-                return Taken::Ended;
+                if known.is_some() {
+                    notes.unread(line);
+                }
+                return Taken::No;
             };
-            if let Some(meaning) =
-                Path::of(path.trim_end_matches(':')).and_then(|path| perfmon::meaning(&path))
-            {
+            if let Some((meaning, host)) = known {
+                notes.of_host(host, line);
                 let at = notes.at(*line, self.moment);
                 let value = meaning.factor.apply(value);
                 notes.add(
