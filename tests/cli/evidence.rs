@@ -91,6 +91,10 @@ fn what_nothing_is_found_in_is_said_and_no_pass() {
             "mail.txt",
             "Date: Mon, 4 Mar 2024 10:00:00 +0000\n\nall is slow\n",
         ),
+        (
+            "solaris.txt",
+            "    r/s    w/s   kr/s   kw/s wait actv wsvc_t asvc_t  %w  %b device\n    1.2   33.4   10.5  400.9  0.0  0.3    0.0    9.1   0  22 c1t0d0\n",
+        ),
         ("head.txt", head),
         ("rows.txt", &rows),
         ("rows/rows.txt", &rows),
@@ -106,6 +110,11 @@ fn what_nothing_is_found_in_is_said_and_no_pass() {
             "other.txt",
             format!("other.txt: {unknown}"),
             "0 figures from 1 line; 1 input failed",
+        ),
+        (
+            "solaris.txt",
+            "solaris.txt: it has output of iostat of Solaris, which is not read; docs/reference/evidence.md lists what is".to_owned(),
+            "0 figures from 2 lines; 1 input failed",
         ),
         (
             "empty.txt",

@@ -16,6 +16,7 @@ mod line;
 mod marks;
 mod notes;
 mod number;
+mod others;
 mod prefix;
 mod registry;
 mod session;

@@ -8,6 +8,7 @@ use memchr::memmem::Finder;
 use std::sync::OnceLock;
 
 use crate::format::{Format, Shape};
+use crate::others;
 use crate::registry::FORMATS;
 
 /// Formats that have a mark in a line, and those that are asked about every line: a bit for each, in the order of the registry.
@@ -27,7 +28,12 @@ impl Hits {
 
     /// Whether an output may begin in the line behind what a collector put there: it has a mark, or what formats without marks begin with.
     pub(crate) fn may_begin_behind(self, text: &str) -> bool {
-        self.0 & !marks().always != 0 || is_row(text) || begins_json(text)
+        self.0 & !marks().always & !OTHERS != 0 || is_row(text) || begins_json(text)
+    }
+
+    /// Whether it may be of a tool whose figures are not read.
+    pub(crate) const fn may_be_of_others(self) -> bool {
+        self.0 & OTHERS != 0
     }
 
     /// Whether there is none of them.
@@ -41,6 +47,8 @@ impl Hits {
 const WITHOUT_MARKS: [&str; 5] = ["Device", "Linux ", "***", "-[ ", "/sys/block/"];
 /// No format's.
 const NOBODYS: u64 = 1 << 63;
+/// Of tools whose figures are not read.
+const OTHERS: u64 = 1 << 62;
 
 /// True for what ends as the rows of counters do, with figures or with the name of a column and a figure.
 fn is_row(text: &str) -> bool {
@@ -140,6 +148,8 @@ impl Marks {
         }
         all.extend(WITHOUT_MARKS);
         marks.owners.resize(all.len(), NOBODYS);
+        all.extend(others::marks());
+        marks.owners.resize(all.len(), OTHERS);
         // Without classes of bytes a step is one look at a table less; the table is 2 MB, of which few lines are ever looked at.
         let any = DFA::builder()
             .ascii_case_insensitive(true)
@@ -254,6 +264,9 @@ mod tests {
             true => NOBODYS,
             false => 0,
         };
+        if others::marks().any(|mark| of_nobody(&mark)) {
+            hits |= OTHERS;
+        }
         for (index, format) in FORMATS.iter().enumerate() {
             let of = match &format.shape {
                 Shape::Messages { marks, .. } | Shape::Table { marks, .. } => *marks,
@@ -273,7 +286,7 @@ mod tests {
 
     #[test]
     fn there_is_a_bit_for_each_format() {
-        assert!(FORMATS.len() < 64);
+        assert!(FORMATS.len() < 62);
     }
 
     #[test]

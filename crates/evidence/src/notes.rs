@@ -37,6 +37,8 @@ pub struct Found {
     pub figures: u64,
     /// Lines that should have given figures, and could not be read.
     pub not_understood: u64,
+    /// What it has besides that is known and not read, as `of iostat of Solaris, which is not read`.
+    pub other: Option<&'static str>,
 }
 
 /// A message that was read as text.
@@ -209,6 +211,12 @@ impl<'g> Notes<'g> {
     pub(crate) fn unread(&mut self, line: &Line<'_>) {
         self.found.not_understood += 1;
         self.remark(UNREAD, line);
+    }
+
+    /// A line of a tool whose figures are not read.
+    pub(crate) fn other(&mut self, what: &'static str, line: &Line<'_>) {
+        self.found.other.get_or_insert(what);
+        self.remark(what, line);
     }
 
     /// Something else is the matter with a line.

@@ -6,6 +6,7 @@ use crate::json::{Met, State, Walker};
 use crate::line::{Line, is_errorlog, without_fence};
 use crate::marks::{Hits, marks};
 use crate::notes::{Found, Notes};
+use crate::others;
 use crate::prefix::{Behind, Prefix};
 use crate::stamp;
 use crate::table::{Head, Heads, is_ruler};
@@ -135,7 +136,12 @@ impl<'g> Session<'g> {
         if inner.text.len() < line.text.len() && self.begin(&inner, hits) {
             return;
         }
-        self.begin_anew(line, hits);
+        if !self.begin_anew(line, hits)
+            && hits.may_be_of_others()
+            && let Some(what) = others::of(line.text)
+        {
+            self.notes.other(what, line);
+        }
     }
 
     /// A line without what stands before each line of the output that is read.
@@ -153,24 +159,25 @@ impl<'g> Session<'g> {
         Line { text, ..*line }
     }
 
-    /// Something that begins here, alone or behind what a collector put before its lines.
-    fn begin_anew(&mut self, line: &Line<'_>, hits: Hits) {
+    /// Whether something begins here, alone or behind what a collector put before its lines.
+    fn begin_anew(&mut self, line: &Line<'_>, hits: Hits) -> bool {
         if !hits.may_begin_behind(line.text) {
-            if self.begin(line, hits) {
+            let begins = self.begin(line, hits);
+            if begins {
                 self.prefix = None;
             }
-            return;
+            return begins;
         }
         let (sure, loose): (Vec<_>, Vec<_>) = Prefix::of(line.text).partition(Behind::is_sure);
         if self.begin_behind(&sure, line, hits) {
-            return;
+            return true;
         }
         self.notes.collected = None;
         if self.begin(line, hits) {
             self.prefix = None;
-            return;
+            return true;
         }
-        self.begin_behind(&loose, line, hits);
+        self.begin_behind(&loose, line, hits)
     }
 
     /// Whether something begins behind one of these, the longest first.

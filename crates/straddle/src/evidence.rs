@@ -131,7 +131,9 @@ impl Reading {
             return;
         }
         let formats = found.formats.join(", ");
-        let error = if formats.is_empty() {
+        let error = if let Some(other) = found.other.filter(|_| formats.is_empty()) {
+            format!("{name}: it has output {other}; docs/reference/evidence.md lists what is")
+        } else if formats.is_empty() {
             format!(
                 "{name}: no log, counter or result of a known tool was found in it; docs/reference/evidence.md lists what is read"
             )
