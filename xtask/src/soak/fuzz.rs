@@ -95,20 +95,40 @@ pub(super) fn run(group: Group, minutes: u64, seed: u64) -> Result<Outcome> {
         targets.len(),
         each.as_secs(),
     );
+    // What is not there or not built has no crashes.
+    const NEEDS: &str =
+        "cargo-fuzz is needed: `cargo install --locked cargo-fuzz`, and a nightly toolchain";
+    for target in &targets {
+        let mut build = Command::new("cargo");
+        crate::run::run(build.args(["+nightly", "fuzz", "build", target])).context(NEEDS)?;
+    }
     let mut crashed = Vec::new();
     for target in &targets {
         let found = format!("{FOUND}/{target}");
         std::fs::create_dir_all(&found)?;
         println!("soak: {target} for {} s", each.as_secs());
         let run = Command::new("cargo")
-            .args(["+nightly", "fuzz", "run", target, &found, &seeds(target), "--"])
+            .args([
+                "+nightly",
+                "fuzz",
+                "run",
+                target,
+                &found,
+                &seeds(target),
+                "--",
+            ])
             .arg(format!("-max_total_time={}", each.as_secs()))
             .arg(format!("-seed={seed}"))
             // Time and memory are part of what is promised for hostile input.
-            .args(["-timeout=5", "-rss_limit_mb=512", "-max_len=262144", "-print_final_stats=1"])
+            .args([
+                "-timeout=5",
+                "-rss_limit_mb=512",
+                "-max_len=262144",
+                "-print_final_stats=1",
+            ])
             .stdin(Stdio::null())
             .output()
-            .context("cannot run cargo-fuzz; install it with `cargo install --locked cargo-fuzz`, and a nightly toolchain")?;
+            .context(NEEDS)?;
         let log = String::from_utf8_lossy(&run.stderr);
         let stat = |name: &str| {
             let line = log.lines().rev().find(|line| line.contains(name));
