@@ -136,8 +136,14 @@ pub(crate) fn local(text: &str, thousands: bool) -> Option<f64> {
         .filter(|c| !matches!(c, ' ' | '\u{a0}' | '\u{202f}' | '\'' | '’'))
         .collect();
     let (comma, point) = (text.rfind(','), text.rfind('.'));
-    let grouped =
-        |at: usize| text.len() - at == 4 && text[at + 1..].bytes().all(|b| b.is_ascii_digit());
+    // Before the first group are one to three digits, of which the first is no zero.
+    let grouped = |at: usize| {
+        let first = text[..at].trim_start_matches(['-', '+']);
+        (1..=3).contains(&first.len())
+            && !first.starts_with('0')
+            && text.len() - at == 4
+            && text[at + 1..].bytes().all(|b| b.is_ascii_digit())
+    };
     let decimal = match (comma, point) {
         (Some(comma), Some(point)) if comma > point => Some(','),
         (Some(_), Some(_)) => Some('.'),
@@ -206,6 +212,8 @@ mod tests {
             ("1 234,5", false, 1234.5),
             ("1\u{a0}234", false, 1234.0),
             ("0,25", true, 0.25),
+            ("0,012", true, 0.012),
+            ("2500,125", true, 2500.125),
         ] {
             assert_eq!(local(text, thousands), Some(value), "{text}");
         }

@@ -36,6 +36,7 @@ pub static FORMATS: &[&Format] = &[
     &statistics::CHECKPOINTS,
     &statistics::DATABASES,
     &statistics::IO,
+    &statistics::WAL,
     &innodb::FORMAT,
     &mysql::files::FORMAT,
     &slow::FORMAT,

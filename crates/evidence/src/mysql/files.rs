@@ -27,7 +27,9 @@ pub(crate) static FORMAT: Format = Format {
     },
 };
 
-/// Other columns are sums of these, means, or opening, closing and syncing in one.
+const UNTIMED: &str = "with operations that took no time, because the server did not measure it (TIMED of setup_instruments)";
+
+/// Operations of a kind, and then their time. Other columns are sums of these, means, or opening, closing and syncing in one.
 const COLUMNS: [(&[&str], Quantity); 6] = [
     (&["count_read"], Quantity::Reads),
     (&["sum_timer_read", "read_latency"], Quantity::ReadTime),
@@ -59,6 +61,7 @@ fn read(row: &Row<'_>, notes: &mut Notes<'_>) {
         (None, Some(event)) => Subject::server(event),
         (None, None) => return notes.unread(&row.line),
     };
+    let (mut operations, mut untimed) = (None, false);
     for (columns, quantity) in COLUMNS {
         let Some((text, line)) = row.cell_of(columns) else {
             continue;
@@ -68,6 +71,19 @@ fn read(row: &Row<'_>, notes: &mut Notes<'_>) {
             Unit::Bytes => bytes(text),
             _ => number::plain(text),
         };
+        match quantity {
+            Quantity::Reads | Quantity::Writes => operations = value,
+            // Instruments are not always timed, and have no time then.
+            Quantity::ReadTime | Quantity::WriteTime => {
+                let took_none = value == Some(0.0) && operations.is_some_and(|count| count > 0.0);
+                operations = None;
+                if took_none {
+                    untimed = true;
+                    continue;
+                }
+            }
+            _ => {}
+        }
         match value {
             Some(value) => {
                 let at = At { line, moment: None };
@@ -75,6 +91,9 @@ fn read(row: &Row<'_>, notes: &mut Notes<'_>) {
             }
             None => notes.unread(&line),
         }
+    }
+    if untimed {
+        notes.remark(UNTIMED, &row.line);
     }
 }
 

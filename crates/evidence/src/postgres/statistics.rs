@@ -68,6 +68,30 @@ fn is_io(head: &Head) -> bool {
         ])
 }
 
+/// The server's own log.
+pub(crate) static WAL: Format = Format {
+    name: "pg_stat_wal",
+    commands: &["SELECT * FROM pg_stat_wal"],
+    says: "writes and syncs of the write-ahead log, and their times (with track_wal_io_timing)",
+    shape: Shape::Table {
+        marks: &["wal_write", "wal_sync"],
+        is: |head| {
+            head.has_any(&["wal_write", "wal_write_time"])
+                && head.has_any(&["wal_sync", "wal_sync_time"])
+        },
+        read: wal,
+    },
+};
+
+/// Says that the times of a row were not measured.
+const UNTIMED: &str = "with operations that took no time, because the server did not measure it (track_io_timing, track_wal_io_timing)";
+
+/// Whether a time was not measured: none of operations that there were. PostgreSQL measures it when it is told to, and has zero there else.
+fn is_untimed(row: &Row<'_>, time: Names, operations: Names) -> bool {
+    let value = |columns| row.number(columns).map(|(value, _)| value);
+    value(time) == Some(0.0) && value(operations).is_some_and(|count| count > 0.0)
+}
+
 /// Notes what is in a column, if it is there.
 fn add(
     row: &Row<'_>,
@@ -124,21 +148,46 @@ fn databases(row: &Row<'_>, notes: &mut Notes<'_>) {
         &["blks_read"],
         (Quantity::Reads, 1.0),
     );
-    let time = |quantity| (quantity, MILLI);
-    add(
-        row,
-        notes,
-        &database,
-        &["blk_read_time"],
-        time(Quantity::ReadTime),
-    );
-    add(
-        row,
-        notes,
-        &database,
-        &["blk_write_time"],
-        time(Quantity::WriteTime),
-    );
+    let times: [(Names, _); 2] = [
+        (&["blk_read_time"], Quantity::ReadTime),
+        (&["blk_write_time"], Quantity::WriteTime),
+    ];
+    if is_untimed(row, times[0].0, &["blks_read"]) {
+        notes.remark(UNTIMED, &row.line);
+        return;
+    }
+    for (column, quantity) in times {
+        add(row, notes, &database, column, (quantity, MILLI));
+    }
+}
+
+fn wal(row: &Row<'_>, notes: &mut Notes<'_>) {
+    let subject = Subject::server("wal");
+    let columns: [(Names, Names, _, _); 2] = [
+        (
+            &["wal_write"],
+            &["wal_write_time"],
+            Quantity::Writes,
+            Quantity::WriteTime,
+        ),
+        (
+            &["wal_sync"],
+            &["wal_sync_time"],
+            Quantity::Flushes,
+            Quantity::FlushTime,
+        ),
+    ];
+    let mut untimed = false;
+    for (count, time, operations, took) in columns {
+        add(row, notes, &subject, count, (operations, 1.0));
+        match is_untimed(row, time, count) {
+            true => untimed = true,
+            false => add(row, notes, &subject, time, (took, MILLI)),
+        }
+    }
+    if untimed {
+        notes.remark(UNTIMED, &row.line);
+    }
 }
 
 fn io(row: &Row<'_>, notes: &mut Notes<'_>) {
@@ -160,7 +209,18 @@ fn io(row: &Row<'_>, notes: &mut Notes<'_>) {
         (&["fsyncs"], Quantity::Flushes, 1.0),
         (&["fsync_time"], Quantity::FlushTime, MILLI),
     ];
+    let mut untimed = false;
     for (column, quantity, factor) in columns {
+        let operations: Names = match quantity {
+            Quantity::ReadTime => &["reads"],
+            Quantity::WriteTime => &["writes"],
+            Quantity::FlushTime => &["fsyncs"],
+            _ => &[],
+        };
+        if is_untimed(row, column, operations) {
+            untimed = true;
+            continue;
+        }
         // Where bytes are not counted, operations are.
         let (column, factor): (Names, f64) = match (quantity, size) {
             (Quantity::ReadBytes | Quantity::WrittenBytes, _) if row.text(column).is_some() => {
@@ -172,5 +232,8 @@ fn io(row: &Row<'_>, notes: &mut Notes<'_>) {
             _ => (column, factor),
         };
         add(row, notes, &subject, column, (quantity, factor));
+    }
+    if untimed {
+        notes.remark(UNTIMED, &row.line);
     }
 }

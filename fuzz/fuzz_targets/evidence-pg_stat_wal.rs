@@ -1,0 +1,2 @@
+#![no_main]
+straddle_fuzz::reader!("pg_stat_wal");
