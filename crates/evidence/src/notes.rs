@@ -175,6 +175,10 @@ impl<'g> Notes<'g> {
         value: f64,
         weight: Option<f64>,
     ) {
+        if value == 0.0 && weight == Some(0.0) && channel.name.quantity.rate().is_some() {
+            // Nobody was waited for: zero is no latency, and no size, and would count as a quick interval.
+            return;
+        }
         let Some(value) = sound(value) else {
             return self.unread(&at.line);
         };

@@ -2,7 +2,7 @@
 
 use straddle_stack::activity::Span;
 
-use super::{Path, perfmon};
+use super::{Path, is_idle, perfmon};
 use crate::format::{Format, Shape};
 use crate::notes::Notes;
 use crate::stamp::{self, Order};
@@ -31,6 +31,9 @@ fn read(row: &Row<'_>, notes: &mut Notes<'_>) {
     match row.number(&["cookedvalue"]) {
         Some((value, _)) => {
             let value = meaning.factor.apply(value);
+            if is_idle(meaning.quantity, value) {
+                return;
+            }
             notes.add(
                 at,
                 &meaning.subject,

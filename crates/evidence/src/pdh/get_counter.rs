@@ -2,7 +2,7 @@
 
 use straddle_stack::activity::{Moment, Span};
 
-use super::{Path, perfmon};
+use super::{Path, is_idle, perfmon};
 use crate::format::{Body, Format, Shape, Taken};
 use crate::line::Line;
 use crate::notes::Notes;
@@ -58,6 +58,9 @@ impl Body for Samples {
                 notes.of_host(host, line);
                 let at = notes.at(*line, self.moment);
                 let value = meaning.factor.apply(value);
+                if is_idle(meaning.quantity, value) {
+                    return Taken::Yes;
+                }
                 notes.add(
                     at,
                     &meaning.subject,

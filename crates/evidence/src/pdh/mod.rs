@@ -216,6 +216,18 @@ impl Log {
     }
 }
 
+/// Whether it is the latency, or the size, of requests of which there were none: Windows has zero there, whose figures have all their decimals.
+fn is_idle(quantity: Quantity, value: f64) -> bool {
+    let is_rounded = matches!(
+        quantity,
+        Quantity::DeviceLatency
+            | Quantity::KernelLatency
+            | Quantity::GuestLatency
+            | Quantity::QueueLatency
+    );
+    value == 0.0 && quantity.rate().is_some() && !is_rounded
+}
+
 /// The only point or comma in a number.
 #[derive(Clone, Copy)]
 struct Mark {
@@ -314,7 +326,7 @@ impl Body for Log {
         for (index, column) in self.columns.iter_mut().enumerate() {
             let Some(column) = column else { continue };
             let value = self.values[index];
-            if value.is_nan() {
+            if value.is_nan() || is_idle(column.channel.name.quantity, value) {
                 continue;
             }
             let weight = column
