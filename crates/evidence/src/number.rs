@@ -166,6 +166,56 @@ pub(crate) fn local(text: &str, thousands: bool) -> Option<f64> {
     plain(&out)
 }
 
+/// A number where other figures beside it have shown what stands before a fraction: the other sign stands between thousands.
+pub(crate) fn with_point(text: &str, point: Option<u8>) -> Option<f64> {
+    match (Mark::of(text), point) {
+        (Some(mark), Some(point)) if mark.byte != point && mark.may_group => {
+            plain(&text.replace(char::from(mark.byte), ""))
+        }
+        _ => local(text, false),
+    }
+}
+
+/// What stands before the fraction of a number, if it shows that: the only point or comma, when it cannot stand between thousands, and of
+/// both the last one.
+pub(crate) fn point_of(text: &str) -> Option<u8> {
+    let is_mark = |byte: u8| matches!(byte, b'.' | b',');
+    match Mark::of(text) {
+        Some(mark) => (!mark.may_group).then_some(mark.byte),
+        None if text.contains('.') && text.contains(',') && local(text, false).is_some() => {
+            text.bytes().rfind(|byte| is_mark(*byte))
+        }
+        None => None,
+    }
+}
+
+/// The only point or comma in a number.
+#[derive(Clone, Copy)]
+struct Mark {
+    byte: u8,
+    /// It may stand between thousands: with one to three digits before it, the first of them no zero, and three behind it.
+    may_group: bool,
+}
+
+impl Mark {
+    fn of(text: &str) -> Option<Mark> {
+        let are_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let at = text.find(['.', ','])?;
+        let (before, behind) = (text[..at].trim_start_matches(['-', '+']), &text[at + 1..]);
+        let decimals = behind.split(['e', 'E']).next()?;
+        if decimals.is_empty() || !are_digits(before) || !are_digits(decimals) {
+            return None;
+        }
+        Some(Mark {
+            byte: text.as_bytes()[at],
+            may_group: (1..=3).contains(&before.len())
+                && !before.starts_with('0')
+                && behind.len() == 3
+                && are_digits(behind),
+        })
+    }
+}
+
 /// The factor of a prefix: `k`, `M`, `Gi`.
 pub(crate) fn prefix(text: &str) -> Option<f64> {
     Some(match text {
@@ -219,6 +269,36 @@ mod tests {
         }
         for text in ["", "abc", "1,2x", "inf", "nan", "-"] {
             assert_eq!(local(text, false), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_shows_what_stands_before_its_fraction() {
+        for (text, point) in [
+            ("0,012", Some(b',')),
+            ("2500,125", Some(b',')),
+            ("3,5", Some(b',')),
+            ("1.234,5", Some(b',')),
+            ("1,234.5", Some(b'.')),
+            ("5.1e-04", Some(b'.')),
+            ("1,234", None),
+            ("1.234", None),
+            ("1,234,567", None),
+            ("12", None),
+            ("5.mdf", None),
+            ("06.05.2024", None),
+            ("", None),
+        ] {
+            assert_eq!(point_of(text), point, "{text}");
+        }
+        for (text, point, value) in [
+            ("1,234", Some(b'.'), 1234.0),
+            ("1,234", Some(b','), 1.234),
+            ("1.234", Some(b','), 1234.0),
+            ("0.5", Some(b','), 0.5),
+            ("1,234", None, 1.234),
+        ] {
+            assert_eq!(with_point(text, point), Some(value), "{text}");
         }
     }
 

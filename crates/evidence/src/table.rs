@@ -320,19 +320,33 @@ impl<'r> Row<'r> {
     pub(crate) fn count(&self, names: Names) -> Option<(f64, Line<'r>)> {
         let (column, text) = self.cell(names)?;
         let text = fields::bare(text);
-        Some((count(text).or_else(|| any(text))?, self.line_of(column)))
+        Some((
+            count(text).or_else(|| self.any(text))?,
+            self.line_of(column),
+        ))
     }
 
     /// The number in the first of these columns that has one, and its line.
     pub(crate) fn number(&self, names: Names) -> Option<(f64, Line<'r>)> {
         let (column, text) = self.cell(names)?;
-        Some((any(fields::bare(text))?, self.line_of(column)))
+        let text = fields::bare(text);
+        Some((self.any(text)?, self.line_of(column)))
     }
-}
 
-/// A number, in the form of whatever language.
-fn any(text: &str) -> Option<f64> {
-    crate::number::plain(text).or_else(|| crate::number::local(text, true))
+    /// A number, in the form of whatever language: a comma with three digits behind it stands between thousands, unless the other figures
+    /// of the row, or what stands between its cells, say that it stands before a fraction.
+    fn any(&self, text: &str) -> Option<f64> {
+        if let Some(number) = crate::number::plain(text) {
+            return Some(number);
+        }
+        let shown = || {
+            let mut cells = self.cells.iter();
+            cells.find_map(|cell| crate::number::point_of(fields::bare(cell)))
+        };
+        let of_style = || matches!(self.head.style, Style::Separated(b';')).then_some(b',');
+        let point = shown().or_else(of_style).unwrap_or(b'.');
+        crate::number::with_point(text, Some(point))
+    }
 }
 
 /// A count, whose points can only stand between thousands.

@@ -9,6 +9,7 @@ use crate::fields;
 use crate::format::{Body, Format, Shape, Taken};
 use crate::line::Line;
 use crate::notes::Notes;
+use crate::number;
 use crate::stamp::{self, Order};
 use crate::table::{in_bars, is_ruler};
 
@@ -151,12 +152,24 @@ impl Body for Csv {
         if device.contains(' ') {
             self.text = self.text.replace(' ', "_");
         }
+        // Spreadsheets put signs between thousands, which iostat does not.
+        let is_local = |at: &usize| cell(*at).contains(',');
+        let is_local = self.figures.iter().any(is_local);
+        let mut shown = self.figures.iter();
+        let point = match is_local {
+            true => shown.find_map(|at| number::point_of(cell(*at))),
+            false => None,
+        };
         for at in &self.figures {
             self.text.push(' ');
-            self.text.push_str(match cell(*at) {
+            let figure = match cell(*at) {
                 "" | "-" | "NULL" | "NaN" | "N/A" => "nan",
                 figure => figure,
-            });
+            };
+            match number::with_point(figure, point).filter(|_| is_local) {
+                Some(value) => self.text.push_str(&value.to_string()),
+                None => self.text.push_str(figure),
+            }
         }
         let times = || self.times.iter().map(|at| cell(*at));
         let mut written = self.written.as_str();

@@ -183,34 +183,14 @@ impl Log {
 
     /// The figure in a cell, of which it is not known whether it has groups of thousands.
     fn number(&self, cell: &str) -> Option<f64> {
-        let mark = only_mark(cell);
-        match (mark, self.point) {
-            (None, _) => number::local(cell, false),
-            // The other one separates thousands.
-            (Some(mark), Some(point)) if mark.byte != point && mark.may_group => {
-                number::plain(&cell.replace([char::from(mark.byte), ' ', '\u{a0}', '\u{202f}'], ""))
-            }
-            _ => number::local(cell, false),
-        }
+        number::with_point(cell, self.point)
     }
 
     /// Looks in the cells of a row for what stands before fractions.
     fn learn(&mut self, mut rest: Option<&str>) {
-        while let Some(more) = rest {
+        while let (None, Some(more)) = (self.point, rest) {
             let (cell, next) = fields::one(more, self.separator);
-            let cell = cell.trim();
-            let shown = match only_mark(cell) {
-                Some(mark) => (!mark.may_group).then_some(mark.byte),
-                // Of both the last one.
-                None if number::local(cell, false).is_some() => {
-                    cell.bytes().rfind(|byte| matches!(byte, b'.' | b','))
-                }
-                None => None,
-            };
-            if shown.is_some() {
-                self.point = shown;
-                return;
-            }
+            self.point = number::point_of(cell.trim());
             rest = next;
         }
     }
@@ -226,30 +206,6 @@ fn is_idle(quantity: Quantity, value: f64) -> bool {
             | Quantity::QueueLatency
     );
     value == 0.0 && quantity.rate().is_some() && !is_rounded
-}
-
-/// The only point or comma in a number.
-#[derive(Clone, Copy)]
-struct Mark {
-    byte: u8,
-    /// It may stand between thousands: with one to three digits before it, the first of them no zero, and three behind it.
-    may_group: bool,
-}
-
-fn only_mark(cell: &str) -> Option<Mark> {
-    let is_mark = |byte: u8| matches!(byte, b'.' | b',');
-    let at = cell.bytes().position(is_mark)?;
-    let (before, behind) = (&cell[..at], &cell[at + 1..]);
-    if behind.bytes().any(is_mark) || number::plain(before).is_none() && !before.is_empty() {
-        return None;
-    }
-    Some(Mark {
-        byte: cell.as_bytes()[at],
-        may_group: (1..=3).contains(&before.len())
-            && !before.starts_with('0')
-            && behind.len() == 3
-            && behind.bytes().all(|byte| byte.is_ascii_digit()),
-    })
 }
 
 /// True for what stands where a counter had no sample.

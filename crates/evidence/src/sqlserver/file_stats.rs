@@ -2,7 +2,7 @@
 
 use straddle_stack::activity::{Quantity, Span};
 
-use super::file_of;
+use super::{PATHS, file_of};
 use crate::format::{Body, Format, Shape, Taken};
 use crate::line::Line;
 use crate::notes::Notes;
@@ -25,6 +25,7 @@ pub(crate) static FORMAT: Format = Format {
             "readlatency",
             "read latency",
             "read_latency",
+            "read stall",
             "io_stall",
             "physical_name",
             // The first and the second name in lists of dbatools.
@@ -71,33 +72,39 @@ impl Body for Nameless {
 }
 
 const READS: [&str; 4] = ["num_of_reads", "numberreads", "num_reads", "numberofreads"];
-const READ_LATENCY: [&str; 6] = [
+const READ_LATENCY: [&str; 11] = [
     "readlatency",
     "read_latency",
     "read_latency_ms",
     "readlatencyms",
     "avg_read_latency_ms",
     "avg_read_stall_ms",
+    "read_latency_(ms)",
+    "avg_read_latency",
+    "avg_read_latency_(ms)",
+    "avg_read_stall",
+    "avg_read_stall_(ms)",
 ];
-const WRITE_LATENCY: [&str; 6] = [
+const WRITE_LATENCY: [&str; 11] = [
     "writelatency",
     "write_latency",
     "write_latency_ms",
     "writelatencyms",
     "avg_write_latency_ms",
     "avg_write_stall_ms",
+    "write_latency_(ms)",
+    "avg_write_latency",
+    "avg_write_latency_(ms)",
+    "avg_write_stall",
+    "avg_write_stall_(ms)",
 ];
 
 fn is(head: &Head) -> bool {
     let who = [
-        "physical_name",
-        "physicalname",
-        "file_id",
-        "fileid",
-        "drive",
-        "volume_mount_point",
-        "filename",
-    ];
+        &PATHS[..],
+        &["file_id", "fileid", "drive", "volume_mount_point"],
+    ]
+    .concat();
     let what = [
         &READS[..],
         &READ_LATENCY[..],
@@ -192,7 +199,15 @@ fn read(row: &Row<'_>, notes: &mut Notes<'_>) {
             1e-3,
         ),
         (
-            &["latency", "overall_latency", "avg_io_latency_ms"],
+            &[
+                "latency",
+                "overall_latency",
+                "avg_io_latency_ms",
+                "overall_latency_(ms)",
+                "avg_io_latency",
+                "avg_io_latency_(ms)",
+                "avg_io_stall_ms",
+            ],
             Quantity::TransferLatency,
             Span::SinceStart,
             1e-3,

@@ -13,19 +13,23 @@ use crate::table::Row;
 
 const DATABASES: [&str; 5] = ["database_name", "databasename", "dbname", "db", "database"];
 
+/// Where the path of a file stands.
+const PATHS: [&str; 7] = [
+    "physical_name",
+    "physicalname",
+    "file_physical_name",
+    "filename",
+    "file_name",
+    "physical_file_name",
+    "physical_path",
+];
+
 /// The file that a row is about: its path, or the numbers of its database and of itself.
 fn file_of(row: &Row<'_>, notes: &mut Notes<'_>) -> Option<Subject> {
     let database = row.text(&DATABASES);
     let server = row.text(&["servername", "server_name", "sqlinstance", "computername"]);
     notes.of_host(server.unwrap_or_default(), &row.line);
-    let path = row.text(&[
-        "physical_name",
-        "physicalname",
-        "file_physical_name",
-        "filename",
-        "file_name",
-        "physical_file_name",
-    ]);
+    let path = row.text(&PATHS);
     let subject = match path {
         Some(path) => Subject::file(path),
         None => {
