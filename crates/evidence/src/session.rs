@@ -34,6 +34,8 @@ pub(crate) struct Session<'g> {
     /// The place of the last line that can be names of columns, until the next line.
     names: Option<usize>,
     heads: Heads,
+    /// The last line, where it has words of names of columns that a ruler below may tell apart: names have blanks in them.
+    unruled: Option<String>,
 }
 
 /// A message that is not whole.
@@ -82,6 +84,7 @@ impl<'g> Session<'g> {
             prefix: None,
             names: None,
             heads: Heads::default(),
+            unruled: None,
         }
     }
 
@@ -130,8 +133,11 @@ impl<'g> Session<'g> {
         if self.message(line, marks().messages(hits, bytes, errorlog)) || errorlog {
             return;
         }
-        if self.row(&inner, hits) || self.upright_line(&inner, hits) {
+        if self.ruled(&inner) || self.row(&inner, hits) || self.upright_line(&inner, hits) {
             return;
+        }
+        if !marks().tables(hits).is_empty() {
+            self.unruled = Some(inner.text.to_owned());
         }
         if inner.text.len() < line.text.len() && self.begin(&inner, hits) {
             return;
@@ -319,6 +325,47 @@ impl<'g> Session<'g> {
                 text: &text,
             });
         }
+    }
+
+    /// Whether it is a ruler below names of columns that were not known without it.
+    fn ruled(&mut self, line: &Line<'_>) -> bool {
+        let Some(names) = self.unruled.take().filter(|_| self.names.is_none()) else {
+            return false;
+        };
+        if is_ruler(line.text) {
+            return self.begin_ruled(&names, line.text);
+        }
+        for behind in Prefix::of(&names) {
+            let mut prefix = behind.prefix();
+            let Some((ruler, _)) = prefix.off(line.text).filter(|(rest, _)| is_ruler(rest)) else {
+                continue;
+            };
+            if self.begin_ruled(behind.text, ruler) {
+                self.prefix = Some(prefix);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn begin_ruled(&mut self, names: &str, ruler: &str) -> bool {
+        let hits = marks().of(names.as_bytes());
+        let Some(head) = Head::of_ruled(names, ruler) else {
+            return false;
+        };
+        let mut formats = marks().tables(hits).formats();
+        let found = formats.find(|format| self.is_asked_for(format) && format.has_columns(&head));
+        let Some(format) = found else {
+            return false;
+        };
+        self.notes.found(format.name);
+        self.table = Some(Table {
+            format,
+            head: Rc::new(head),
+            rows: 0,
+            is_apart: false,
+        });
+        true
     }
 
     /// A row of a table, or the ruler below the names.

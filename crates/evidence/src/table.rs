@@ -181,6 +181,12 @@ impl Head {
         (named >= 2 && columns.len() <= MAX_COLUMNS).then(|| Head::new(text, columns, style))
     }
 
+    /// Names of columns, with blanks in them, above a ruler.
+    pub(crate) fn of_ruled(text: &str, ruler: &str) -> Option<Head> {
+        let head = Head::of(text).filter(|head| head.style == Style::Blanks)?;
+        Some(head.ruled(ruler))
+    }
+
     /// Names of columns that stand one a line.
     pub(crate) fn upright(keys: &[String]) -> Head {
         let columns = keys.iter().map(|key| normal(key)).collect();
