@@ -513,8 +513,8 @@ fn lines_of_other_hosts_are_counted_and_located() {
 
 #[test]
 fn events_without_figures_are_counted_and_located() {
-    const FAILED: &str = "that say that a backup failed (message 3041)";
-    const PAGED_OUT: &str = "that say that the server's memory was paged out (message 17890)";
+    const FAILED: &str = "about a failed backup (message 3041)";
+    const PAGED_OUT: &str = "about the server's memory, which was paged out (message 17890)";
     let counted = |bytes: &[u8]| -> Vec<(&str, u64, u64)> {
         let (_, gathered) = read(Path::new("log"), bytes);
         let counted = gathered.counted.iter().map(|counted| match &counted.first {
@@ -537,4 +537,26 @@ fn events_without_figures_are_counted_and_located() {
         counted(text.as_bytes()),
         [(FAILED, 2, 2), (PAGED_OUT, 1, 3)]
     );
+    let text = r"
+2024-05-06 03:01:48.10 spid14s     FlushCache: cleaned up 12773 bufs with 2061 writes in 96736 ms (avoided 11 new dirty bufs) for db 5:0
+2024-05-06 03:01:48.10 spid14s                 average throughput:   1.03 MB/sec, I/O saturation: 3196, context switches 2913
+2024-05-06 03:01:48.10 spid14s                 last target outstanding: 14, avgWriteLatency 8
+2024-05-06 03:02:10.00 spid55      Error: 823, Severity: 24, State: 2.
+2024-05-06 03:02:10.00 spid55      The operating system returned error 21(The device is not ready.) to SQL Server during a read at offset 0x14000 in file 'E:\x.mdf'.
+2024-05-06 03:02:11.00 spid55      SQL Server detected a logical consistency-based I/O error: incorrect checksum (expected: 0x1; actual: 0x2).
+2024-05-06 03:02:12.00 spid55      A read of the file 'E:\x.mdf' at offset 0x14000 succeeded after failing 2 time(s) with error: 121(x).
+2024-05-06 03:02:13.00 spid9s      E:\x.ldf: Operating system error 112(There is not enough space on the disk.) encountered.
+2024-05-06 03:02:14.00 spid55      I/O is frozen on database msdb. No user action is required.
+2024-05-06 03:02:15.00 spid55      I/O was resumed on database msdb. No user action is required.
+";
+    let lines: Vec<u64> = counted(text.as_bytes())
+        .iter()
+        .map(|(_, _, line)| *line)
+        .collect();
+    assert_eq!(lines, [2, 6, 7, 8, 9, 10]);
+    // The XML that Event Viewer copies below a message is of the same event.
+    let copied = "Date: 5/6/2024 2:00:15 PM\nDescription:\nBACKUP failed to complete the command BACKUP DATABASE hr. Check the backup log.\n\
+                  Event Xml:\n<Event xmlns=\"x\"><System><EventID Qualifiers=\"49152\">3041</EventID></System>\n\
+                  <EventData><Data>BACKUP DATABASE hr</Data></EventData></Event>\n";
+    assert_eq!(counted(copied.as_bytes()), [(FAILED, 1, 3)]);
 }

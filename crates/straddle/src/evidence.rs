@@ -130,12 +130,19 @@ impl Reading {
         if found.figures > 0 {
             return;
         }
+        /// Messages that are counted and have no figures.
+        const COUNTED: [&str; 3] = ["errorlog-asides", "backup-databases", "event-viewer"];
         let formats = found.formats.join(", ");
+        let are_counted = found.formats.iter().all(|format| COUNTED.contains(format));
         let error = if let Some(other) = found.other.filter(|_| formats.is_empty()) {
             format!("{name}: it has output {other}; docs/reference/evidence.md lists what is")
         } else if formats.is_empty() {
             format!(
                 "{name}: no log, counter or result of a known tool was found in it; docs/reference/evidence.md lists what is read"
+            )
+        } else if are_counted && found.not_understood == 0 {
+            format!(
+                "{name}: it has messages of SQL Server, and none of them says how long requests took"
             )
         } else if found.not_understood == 0 {
             format!("{name}: it looks like {formats}, and there is no figure in it; is it cut off?")

@@ -2,8 +2,7 @@
 
 use straddle_stack::activity::Moment;
 
-use super::aside::{FAILED, PAGED_OUT};
-use super::{backup, misaligned, sector, stall};
+use super::{aside, backup, misaligned, sector, stall};
 use crate::format::{Body, Format, Reading, Shape, Taken};
 use crate::line::Line;
 use crate::notes::Notes;
@@ -214,6 +213,10 @@ impl Event {
             notes.event = None;
             return;
         }
+        // No figures, and yet something to know beside stalls and rates.
+        if let Some(what) = aside::of_event(&self.id) {
+            return notes.remark(what, &self.shown());
+        }
         let data: Vec<&str> = self.data.iter().map(String::as_str).collect();
         let text = match (self.id.as_str(), data.as_slice()) {
             ("833", [count, seconds, file, database, id, ..]) => format!(
@@ -240,9 +243,6 @@ impl Event {
                 notes.database = Some((*database).into());
                 return;
             }
-            // No figures, and yet something to know beside stalls and rates.
-            ("3041", _) => return notes.remark(FAILED, &self.shown()),
-            ("17890", _) => return notes.remark(PAGED_OUT, &self.shown()),
             _ => self.message.clone(),
         };
         (notes.event, notes.collected) = (None, self.moment);
