@@ -80,14 +80,13 @@ fn taken<'a>(reader: &'a impl PerLine, line: &'a [u8]) -> Line<'a> {
     if line.len() > MAX_LINE {
         return Line::Bad(Fault::LineTooLong);
     }
-    match unquoted(line).trim_ascii() {
-        [] | [b'#', ..] => Line::Other,
-        // Where somebody left lines out, and where a block of code begins and ends.
-        b"..." | b"[...]" | b"[..]" | b"[snip]" | b"<snip>" | [b'`', b'`', b'`', ..] => Line::Other,
-        line => match reader.line(line) {
-            Line::Bad(fault) if fault.is_harmless() => Line::Other,
-            line => line,
-        },
+    let line = unquoted(line).trim_ascii();
+    if is_around(line) {
+        return Line::Other;
+    }
+    match reader.line(line) {
+        Line::Bad(fault) if fault.is_harmless() => Line::Other,
+        line => line,
     }
 }
 
@@ -217,6 +216,50 @@ pub(crate) fn unquoted(mut line: &[u8]) -> &[u8] {
     line
 }
 
+/// Whether a line without blanks around it is none of the recorder's, but stands around its output where that was pasted: comments, what
+/// marks lines that were left out and blocks of code, prompts with what was typed, and the key that ended it.
+pub(crate) fn is_around(line: &[u8]) -> bool {
+    match line {
+        [] | [b'#', ..] => true,
+        b"..." | b"[...]" | b"[..]" | b"[snip]" | b"<snip>" | [b'`', b'`', b'`', ..] => true,
+        // A shell may have its prompt right behind the key.
+        [b'^', b'C', rest @ ..] => rest.is_empty() || is_prompt(rest),
+        _ => is_prompt(line),
+    }
+}
+
+/// `$ cat x`, `root@db1:~# cat x`, `[root@db1 ~]$`, `root@nas[~]#`, `C:\>type x`, `PS C:\>`.
+fn is_prompt(line: &[u8]) -> bool {
+    let path = line.strip_prefix(b"PS ").unwrap_or(line);
+    if let [drive, b':', b'\\', rest @ ..] = path {
+        return drive.is_ascii_alphabetic() && rest.contains(&b'>');
+    }
+    let ends = |rest: &[u8]| matches!(rest, [b'$' | b'#' | b'%'] | [b'$' | b'#' | b'%', b' ', ..]);
+    if line.starts_with(b"$") {
+        return ends(line);
+    }
+    let inner = line.strip_prefix(b"[").unwrap_or(line);
+    let word = |text: &[u8]| {
+        let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || b"._-".contains(byte);
+        text.iter().take_while(|byte| is_of_name(byte)).count()
+    };
+    let user = word(inner);
+    let Some([b'@', rest @ ..]) = inner.get(user..).filter(|_| user > 0) else {
+        return false;
+    };
+    let host = word(rest);
+    let Some([b':' | b' ' | b'[', rest @ ..]) = rest.get(host..).filter(|_| host > 0) else {
+        return false;
+    };
+    // The directory, which shells shorten; zsh puts a blank behind it.
+    let end = rest.iter().position(|byte| b" ]$#%".contains(byte));
+    let Some(rest) = end.and_then(|end| rest.get(end..)) else {
+        return false;
+    };
+    let rest = rest.strip_prefix(b"]").unwrap_or(rest);
+    ends(rest.strip_prefix(b" ").unwrap_or(rest))
+}
+
 /// The lines of a block, each with its first byte. Behind the last line break there is none.
 pub(crate) fn lines(block: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut at = 0;
@@ -258,7 +301,7 @@ impl Tally {
 }
 
 impl<'a> Head<'a> {
-    /// Its lines as far as they are whole, without what mail puts in front, those that are blank or comments left out.
+    /// Its lines as far as they are whole, without what mail puts in front, those that are blank or stand around it left out.
     pub(crate) fn all_lines(&self) -> impl Iterator<Item = &'a [u8]> {
         let end = match self.whole {
             true => self.bytes.len(),
@@ -266,25 +309,13 @@ impl<'a> Head<'a> {
         };
         lines(&self.bytes[..end])
             .map(|(_, line)| unquoted(line).trim_ascii())
-            .filter(|line| !line.is_empty() && !line.starts_with(b"#"))
-    }
-
-    /// The first of them, as they stand there.
-    pub(crate) fn lines(&self) -> impl Iterator<Item = &'a [u8]> {
-        let end = match self.whole {
-            true => self.bytes.len(),
-            false => memchr::memrchr(b'\n', self.bytes).map_or(0, |end| end + 1),
-        };
-        lines(&self.bytes[..end])
-            .map(|(_, line)| line.trim_ascii())
-            .filter(|line| !line.is_empty() && !line.starts_with(b"#"))
-            .take(200)
+            .filter(|line| !is_around(line))
     }
 
     /// Whether more than half of its first lines are requests: some may be damaged, or of whoever pasted it, but not most.
     pub(crate) fn is_mostly(&self, is_request: impl Fn(&[u8]) -> bool) -> bool {
         let (mut yes, mut all) = (0, 0);
-        for line in self.lines() {
+        for line in self.all_lines().take(200) {
             all += 1;
             yes += usize::from(is_request(line));
         }
@@ -335,5 +366,44 @@ impl<'a> Head<'a> {
         }
         tally.bad += usize::from(open.is_some());
         tally
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_stands_around_an_output_is_told_from_lines_of_recorders() {
+        for line in [
+            "# tracer: nop",
+            "$ sudo biosnoop-bpfcc",
+            "$",
+            "^C",
+            "^Croot@db1:~#",
+            "root@db1:~# cat trace.txt",
+            "root@db1:/var/tmp$ head -100 x",
+            "[root@db1 ~]# blkparse -i sda",
+            "root@nas[~]#",
+            "me@mac ~ % cat x",
+            "C:\\tmp>type x.csv",
+            "PS C:\\> gc x.csv",
+            "```text",
+            "[snip]",
+        ] {
+            assert!(is_around(line.as_bytes()), "{line}");
+        }
+        for line in [
+            "$2 of them",
+            "8,0    3        1     0.000000000   697  Q   W 223490 + 8 [kjournald]",
+            "fio@2 21340 [002] 11553.129182: block:block_rq_issue: 8,16 WS 4096 () 63 + 8 [fio]",
+            "a@b:c 12 read 0 4096",
+            "a@b 4179 [001] # 63",
+            "C:data read 0 4096",
+            "128166372003061629,hm,1,Read,383496192,32768,413",
+            "Hi, here is the trace:",
+        ] {
+            assert!(!is_around(line.as_bytes()), "{line}");
+        }
     }
 }

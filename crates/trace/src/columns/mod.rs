@@ -7,7 +7,7 @@ mod words;
 
 use straddle_io::{LINE_BREAK, Numbers, digits, places, room};
 
-use crate::format::{Detected, Head, MAX_LINE, Reader};
+use crate::format::{Detected, Head, MAX_LINE, Reader, is_around, unquoted};
 use crate::lines::Fault;
 use crate::number::scaled;
 use crate::record::{Event, MAX_LEN, Record};
@@ -210,16 +210,18 @@ impl Table {
             Ok(record) => sink.take(&record),
             Err(fault) => {
                 let line = &block[begin..end];
-                match line.trim_ascii() {
-                    [] | [b'#', ..] => sink.other(),
-                    text if self
-                        .heading
-                        .as_ref()
-                        .is_some_and(|names| text.eq_ignore_ascii_case(names)) =>
-                    {
-                        sink.other();
-                    }
-                    _ => sink.fault(begin, fault, line),
+                let quoted = line.len() - unquoted(line).len();
+                if quoted > 0
+                    && let Ok(record) = self.record(block, begin + quoted, ends)
+                {
+                    return sink.take(&record);
+                }
+                let text = line[quoted..].trim_ascii();
+                let names = self.heading.as_ref();
+                let is_heading = names.is_some_and(|names| text.eq_ignore_ascii_case(names));
+                match is_heading || is_around(text) {
+                    true => sink.other(),
+                    false => sink.fault(begin, fault, line),
                 }
             }
         }

@@ -5,7 +5,7 @@ use straddle_geometry::Access;
 use super::cells::{Operations, Separator, When, amount};
 use super::{Clock, sound};
 use crate::column_map::{bytes_of, clock_of};
-use crate::format::{Head, MAX_LINE, Reader, Tally, lines, unquoted};
+use crate::format::{Head, MAX_LINE, Reader, Tally, is_around, lines, unquoted};
 use crate::lines::Fault;
 use crate::record::{Event, Record};
 use crate::sink::Sink;
@@ -66,7 +66,7 @@ impl Sheet {
         }
         let line = unquoted(line);
         let text = line.trim_ascii();
-        if matches!(text, [] | [b'#', ..]) || self.heading.as_deref() == Some(text) {
+        if is_around(text) || self.heading.as_deref() == Some(text) {
             return Ok(None);
         }
         let found = self.separator.cells(line, &mut scratch.cells);
