@@ -12,7 +12,6 @@
 //!
 //! Source: multipath-tools `libmultipath/print.h`.
 
-use straddle_geometry::Bytes;
 use straddle_stack::{Interval, Key, LayerKind};
 
 use super::device;
@@ -156,43 +155,28 @@ fn disk(map: &Map<'_>, line: &Line<'_>, notes: &Notes<'_>) -> Thing {
     thing
 }
 
-/// `1.5T`, or `200G`: cut to a whole number where that has two digits, else to one decimal.
+/// `1.5T`, or `200G`: rounded to the nearest, to one decimal below ten (`snprint_size` of libmultipath).
 fn size_of(text: &str) -> Option<Interval> {
-    let unit = text.find(|c: char| c.is_ascii_alphabetic())?;
-    let (figure, unit) = text.split_at(unit);
-    let is_whole = !figure.contains('.');
-    let decimals = if is_whole { ".0" } else { "" };
-    let shown = number::shown(
-        &format!("{figure}{decimals}{unit}"),
-        Prefix::Binary,
-        Rounding::Nearest,
-    )?;
-    let tenth = shown.to().get().saturating_sub(shown.from().get());
-    let rest = if is_whole {
-        tenth.saturating_mul(10)
-    } else {
-        tenth
-    };
-    Interval::new(
-        shown.from(),
-        Bytes::new(shown.from().get().saturating_add(rest)),
-    )
+    number::shown(text, Prefix::Binary, Rounding::Nearest)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use straddle_geometry::Bytes;
 
     #[test]
-    fn sizes_are_cut() {
+    fn sizes_are_rounded_to_the_nearest() {
         let holds = |text, bytes| {
             size_of(text).is_some_and(|size| {
                 size.from() <= Bytes::new(bytes) && Bytes::new(bytes) <= size.to()
             })
         };
-        assert!(holds("200G", 200 << 30) && holds("200G", (200 << 30) + (900 << 20)));
+        // 99.6 and 100.4 GiB are both `100G`; 100.6 GiB is `101G`.
+        assert!(holds("100G", 102_000 << 20) && holds("100G", 102_800 << 20));
+        assert!(!holds("100G", 103_000 << 20) && !holds("100G", 101_800 << 20));
         assert!(holds("1.5T", 3 << 39) && !holds("1.5T", 1 << 40));
-        assert!(!holds("200G", 202 << 30) && size_of("-").is_none());
+        assert!(holds("10.0G", 10_200 << 20) && size_of("-").is_none());
     }
 
     #[test]
