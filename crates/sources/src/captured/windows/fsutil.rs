@@ -171,6 +171,11 @@ fn fields<'t>(section: &Section<'t>) -> Vec<Field<'t>> {
         .collect()
 }
 
+/// The shortest length among them: a sector.
+const SHORTEST: u64 = 512;
+/// Bytes of a record on most disks.
+const USUAL_RECORD: u64 = 1_024;
+
 /// Sizes that a filesystem says of itself.
 #[derive(Default)]
 struct Sizes<'t> {
@@ -204,11 +209,21 @@ impl<'t> Sizes<'t> {
             .take_while(|field| field.bytes().is_some() || field.value.starts_with('<'))
             .copied()
             .collect();
+        // Lengths have three digits and more; the clusters of a record, which come last, have one.
+        let is_length = |at: usize| {
+            let bytes = run.get(at).and_then(Field::bytes);
+            bytes.is_some_and(|bytes| bytes >= SHORTEST)
+        };
+        let is_of_record = |at: usize| run[at].label.to_lowercase().contains("segment");
         let with_physical = match (ntfs, run.len()) {
             (true, 5) | (false, 3) => true,
-            (true, 4) | (false, 2) => false,
-            // Cut above the last: of three, the third is either that of a record or that of a cluster.
-            (true, 3) => !run[2].label.to_lowercase().contains("segment"),
+            // Cut above the last, where that is a length: there is one more of them.
+            (true, 4) => is_length(3),
+            (false, 2) => false,
+            // Of three, the third is either that of a record or that of a cluster.
+            (true, 3) if is_of_record(2) => false,
+            (true, 3) if run[2].bytes() != Some(USUAL_RECORD) => true,
+            (true, 3) => return Sizes::of_sector(&run),
             _ => return Sizes::default(),
         };
         let later = |n: usize| run.get(n + usize::from(with_physical)).copied();
@@ -217,6 +232,16 @@ impl<'t> Sizes<'t> {
             physical: run.get(1).copied().filter(|_| with_physical),
             cluster: later(1),
             record: later(2).filter(|_| ntfs),
+        }
+    }
+}
+
+impl<'t> Sizes<'t> {
+    /// The first of them alone, where nothing tells which the others are.
+    fn of_sector(run: &[Field<'t>]) -> Sizes<'t> {
+        Sizes {
+            sector: run.first().copied(),
+            ..Sizes::default()
         }
     }
 }
