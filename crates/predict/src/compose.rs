@@ -163,6 +163,8 @@ mod tests {
             ("5", "raid5"),
             ("raid5", "raid5"),
             ("RAID-5", "raid5"),
+            ("R5", "raid5"),
+            ("r10", "raid10"),
             ("RAID 10", "raid10"),
             ("1+0", "raid10"),
             ("0+1", "raid01"),

@@ -2,7 +2,8 @@
 //!
 //! Replicate n of every scenario draws the same random numbers, so what they have in common falls out of their ratio. The
 //! ratio's interval is Student's on the logarithms of the replicates' ratios, never below Stein's
-//! ([`interval`](straddle_workload::interval)), widened by what the halves of the counts differ; more replicates are made until it
+//! ([`interval`](straddle_workload::interval)), widened by what the halves of the counts differ and by
+//! a request at their ends; more replicates are made until it
 //! is narrow enough, which the spread and the halves alone decide: the mean is independent of both. The warm-up is cut off by [MSER-5](self#warm-up) on pilot runs. Nothing depends on how many
 //! processors there are.
 //!
@@ -261,6 +262,8 @@ struct Running {
     /// Logarithms: second halves through first halves, of the rate and of the gain.
     halves: Estimate,
     gain_halves: Estimate,
+    /// A request as a part of a count, of this case and of the baseline together.
+    ends: f64,
     is_baseline: bool,
     /// Requests come by themselves: the rate is what is offered, whatever the latency.
     is_open: bool,
@@ -289,6 +292,7 @@ impl Runs {
             latency_ratio: estimate(),
             halves: estimate(),
             gain_halves: estimate(),
+            ends: 0.0,
             is_baseline: index == 0,
             is_open: scenario.workload.rate.is_some(),
             totals: Totals::default(),
@@ -313,10 +317,12 @@ impl Runs {
             let requests = as_float(trial.requests);
             let counting = 1.0 / (12.0 * requests * requests);
             let halves = trial.halves.map(Halves::log);
-            let (of, counting, of_halves) = match baseline {
-                None => ((0.0, 0.0), counting, None),
-                Some((of, its, halves)) => (of, counting + its, halves),
+            let end = 1.0 / requests;
+            let (of, counting, end_of, of_halves) = match baseline {
+                None => ((0.0, 0.0), counting, 0.0, None),
+                Some((of, its, end, halves)) => (of, counting + its, end, halves),
             };
+            case.ends = case.ends.max(end + end_of);
             if let Some(halves) = halves {
                 case.halves.push(steady::plain(halves));
                 let of = of_halves.unwrap_or(halves);
@@ -327,7 +333,7 @@ impl Runs {
             case.latency_ratio.push(ratio(figures.1 - of.1));
             case.add(trial);
             if baseline.is_none() {
-                baseline = Some((figures, counting, halves));
+                baseline = Some((figures, counting, end, halves));
             }
         }
         self.made += 1;
@@ -382,25 +388,32 @@ impl Runs {
     }
 }
 
-/// An estimate, and what its halves differ: what a count that goes on may move it by.
+/// An estimate, and what no further replicate makes less.
 struct Uncertain<'a> {
     estimate: &'a Estimate,
+    /// What its halves differ: what a count that goes on may move it by.
     halves: f64,
+    /// A request at the ends of the counts, of both scenarios. Where chance has little part, all replicates end alike.
+    ends: f64,
 }
 
 impl Uncertain<'_> {
     /// Half the width of its interval, in logarithms; `None` below two replicates.
     ///
-    /// Noise between replicates and a figure that still moves are independent, so their squares add.
+    /// Noise between replicates, a figure that still moves and where counts end are independent, so their squares add.
     fn half_width(&self) -> Option<f64> {
-        let half = self.estimate.half_width()?;
-        Some(libm::hypot(half, self.halves))
+        Some(libm::hypot(self.of_replicates()?, self.ends))
     }
 
-    /// Replicates after which that is expected to be no more than `half`; `None` where it is.
+    /// The same without where counts end.
+    fn of_replicates(&self) -> Option<f64> {
+        Some(libm::hypot(self.estimate.half_width()?, self.halves))
+    }
+
+    /// Replicates after which what they can make less is expected to be no more than `half`; `None` where it is.
     fn needed(&self, half: f64) -> Option<u32> {
         let own = self.estimate.half_width()?;
-        let whole = self.half_width().filter(|whole| *whole > half)?;
+        let whole = self.of_replicates().filter(|whole| *whole > half)?;
         // The mean of what halves differ by chance shrinks with more replicates as the rest does.
         self.estimate.needed(half * own / whole)
     }
@@ -409,14 +422,16 @@ impl Uncertain<'_> {
 impl Running {
     /// The gain and the ratio of latencies.
     fn uncertain(&self) -> [Uncertain<'_>; 2] {
-        let halves = self.gain_halves.mean();
+        let (halves, ends) = (self.gain_halves.mean(), self.ends);
         let gain = Uncertain {
             estimate: &self.gain,
             halves: if self.is_open { 0.0 } else { halves },
+            ends,
         };
         let latency_ratio = Uncertain {
             estimate: &self.latency_ratio,
             halves,
+            ends,
         };
         [gain, latency_ratio]
     }
@@ -656,6 +671,7 @@ mod tests {
         let uncertain = |halves| Uncertain {
             estimate: &estimate,
             halves,
+            ends: 0.0,
         };
         for halves in [0.0, own, -own] {
             let whole = uncertain(halves).half_width().expect("two of them");
@@ -666,6 +682,28 @@ mod tests {
         assert_eq!(uncertain(0.0).needed(own * 1.0001), None);
         let needed = uncertain(own).needed(own / 2_f64.sqrt());
         assert!(matches!(needed, Some(8..=9)), "{needed:?}");
+        // Where counts end is part of it, too, and no reason for more of them.
+        let ends = |ends| Uncertain {
+            ends,
+            ..uncertain(0.0)
+        };
+        let whole = ends(own).half_width().expect("two of them");
+        assert!(
+            (whole / own - 2_f64.sqrt()).abs() < 1e-12,
+            "{whole} of {own}"
+        );
+        assert_eq!(ends(own).needed(own * 1.0001), None);
+    }
+
+    /// Without chance, all replicates end alike: the interval is that of one count.
+    #[test]
+    fn a_gain_is_known_to_a_request_of_each_count_at_best() {
+        let pair = [scenario(0, "fixed"), scenario(0, "fixed")];
+        let found = compare(&pair, EFFORT).expect("they run");
+        let gain = found.cases[1].gain.expect("there is one");
+        let end = 2.0 / as_float(EFFORT.requests);
+        assert!(libm::log(gain.high) >= end, "{gain:?}");
+        assert!(libm::log(gain.high) < 1.1 * end, "{gain:?}");
     }
 
     #[test]

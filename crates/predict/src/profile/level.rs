@@ -29,7 +29,8 @@ pub(crate) fn level(text: &str) -> String {
         .chars()
         .filter(|c| c.is_ascii_alphanumeric())
         .collect();
-    let rest = plain.strip_prefix("raid").unwrap_or(&plain);
+    let rest = plain.strip_prefix("raid").or(plain.strip_prefix('r'));
+    let rest = rest.unwrap_or(&plain);
     let found = LEVELS.iter().find(|(said, _)| *said == rest);
     found.map_or_else(
         || text.trim().to_lowercase(),

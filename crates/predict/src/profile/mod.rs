@@ -78,8 +78,8 @@ impl Profile {
         // Levels are written as people say them: 5, RAID10, 1+0.
         let level = (path == "array.level").then(|| toml::Value::String(level::of_value(value)));
         let value = level.as_ref().unwrap_or(value);
-        let value =
-            value::parse(key.kind, value).ok_or_else(|| Refusal::new(path, value, key.kind))?;
+        let value = value::parse(key.kind, value)
+            .ok_or_else(|| Refusal::new(path, value::found(key.kind, value), key.kind))?;
         let figure = Figure {
             value,
             origin,

@@ -181,6 +181,23 @@ pub fn show(kind: Kind, value: f64) -> String {
     }
 }
 
+/// What was found in place of a value of this kind: a bare number in the units that the limits are said in, all else as it is written.
+pub(super) fn found(kind: Kind, value: &toml::Value) -> String {
+    let number = match *value {
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "it is beyond a limit, so its last digits do not matter"
+        )]
+        toml::Value::Integer(number) => number as f64,
+        toml::Value::Float(number) => number,
+        _ => return value.to_string(),
+    };
+    match kind {
+        Kind::Bytes(..) | Kind::Number(..) if number >= 1.0 => show(kind, number),
+        _ => value.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,6 +223,19 @@ mod tests {
             Some(Value::Number(98e6))
         );
         assert_eq!(parse(TIME, &toml::Value::Float(f64::NAN)), None);
+    }
+
+    #[test]
+    fn what_is_refused_is_said_as_its_limits_are() {
+        let integer = toml::Value::Integer;
+        assert_eq!(found(BYTES, &integer(4 << 40)), "4 TiB");
+        assert_eq!(found(BYTES, &integer(-4)), "-4");
+        assert_eq!(
+            found(Kind::Number(1.0, 2.0, "1/min"), &toml::Value::Float(7.5)),
+            "7.5 1/min"
+        );
+        assert_eq!(found(Kind::Count(1.0, 2.0), &integer(7)), "7");
+        assert_eq!(found(BYTES, &toml::Value::String("4 T".into())), "\"4 T\"");
     }
 
     #[test]
