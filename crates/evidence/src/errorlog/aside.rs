@@ -9,7 +9,7 @@ use crate::notes::Notes;
 pub(crate) static FORMAT: Format = Format {
     name: "errorlog-asides",
     commands: &["ERRORLOG", "xp_readerrorlog", "Event Viewer"],
-    says: "how many backups failed (message 3041), requests failed or had to be made again (823, 824, 825, 17053), checkpoints took longer than they \
+    says: "how many backups failed (message 3041), requests failed or were repeated (823, 824, 825, 17053), checkpoints took longer than they \
            should (FlushCache), databases were frozen for a snapshot (3197), and how often the server's memory was paged out (17890)",
     shape: Shape::Messages {
         marks: &MARKS,
