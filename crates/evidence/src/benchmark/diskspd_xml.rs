@@ -16,12 +16,17 @@ pub(crate) static FORMAT: Format = Format {
     says: "the same as diskspd's text",
     shape: Shape::Lines {
         marks: &["<results>"],
-        begins: |line, _| {
-            let begins = line
-                .trimmed()
-                .trim_start_matches('\u{feff}')
-                .starts_with("<Results>");
-            begins.then(|| Box::new(Results::default()) as Box<dyn Body>)
+        begins: |line, notes| {
+            let (before, _) = line.text.split_once("<Results>")?;
+            let is_first = before.trim_start_matches('\u{feff}').trim().is_empty();
+            // A declaration, where another program wrote the document.
+            let begins = is_first || before.trim_end().ends_with("?>");
+            begins.then(|| {
+                // All of it may be in this line.
+                let mut results = Results::default();
+                results.line(line, notes);
+                Box::new(results) as Box<dyn Body>
+            })
         },
     },
 };
