@@ -258,9 +258,10 @@ fn formats() -> String {
 
 /// The tools whose captured output is read, by the system that they run on.
 fn captures() -> String {
-    const SYSTEMS: [(&str, &str); 4] = [
+    const SYSTEMS: [(&str, &str); 5] = [
         ("windows", "Windows"),
         ("linux", "Linux"),
+        ("freebsd", "FreeBSD, TrueNAS CORE, pfSense"),
         ("esxi", "ESXi"),
         ("raid", "RAID controllers, on any system"),
     ];

@@ -84,6 +84,8 @@ const GET_PARTITION: &str =
 const SINCE_2012: &str = "Windows 8, Server 2012 and later";
 const LSBLK: &str = "lsblk -J -b -O";
 const LSBLK_SYSTEMS: &str = "util-linux 2.27 and later";
+const GEOM_DISKS: &str = "geom disk list";
+const FREEBSD_SYSTEMS: &str = "FreeBSD 8 and later, TrueNAS CORE, pfSense";
 const PARTED_UTIL: &str = "partedUtil getptbl /vmfs/devices/disks/DEVICE";
 const ESXI_SYSTEMS: &str = "ESXi 5.0 and later";
 
@@ -92,6 +94,7 @@ pub static COMMANDS: &[Supply] = &[
     supply(Lack::Disk, "windows", WMIC_DISKS, WMIC_SYSTEMS),
     supply(Lack::Disk, "windows", GET_DISK, SINCE_2012),
     supply(Lack::Disk, "linux", LSBLK, LSBLK_SYSTEMS),
+    supply(Lack::Disk, "freebsd", GEOM_DISKS, FREEBSD_SYSTEMS),
     supply(
         Lack::Disk,
         "esxi",
@@ -121,6 +124,7 @@ pub static COMMANDS: &[Supply] = &[
     supply(Lack::Size, "windows", WMIC_PARTITIONS, WMIC_SYSTEMS),
     supply(Lack::Size, "windows", GET_PARTITION, SINCE_2012),
     supply(Lack::Size, "linux", LSBLK, LSBLK_SYSTEMS),
+    supply(Lack::Size, "freebsd", GEOM_DISKS, FREEBSD_SYSTEMS),
     supply(Lack::Size, "esxi", PARTED_UTIL, ESXI_SYSTEMS),
     supply(
         Lack::PhysicalSector,
@@ -136,6 +140,7 @@ pub static COMMANDS: &[Supply] = &[
     ),
     supply(Lack::PhysicalSector, "windows", GET_DISK, SINCE_2012),
     supply(Lack::PhysicalSector, "linux", LSBLK, LSBLK_SYSTEMS),
+    supply(Lack::PhysicalSector, "freebsd", GEOM_DISKS, FREEBSD_SYSTEMS),
     supply(
         Lack::PhysicalSector,
         "esxi",
@@ -186,6 +191,7 @@ pub static COMMANDS: &[Supply] = &[
         "lsblk -b -o NAME,START",
         "util-linux 2.38 and later",
     ),
+    supply(Lack::Start, "freebsd", "gpart show", FREEBSD_SYSTEMS),
     supply(Lack::Start, "esxi", PARTED_UTIL, ESXI_SYSTEMS),
     supply(
         Lack::StripeUnit,
@@ -340,7 +346,7 @@ mod tests {
 
     #[test]
     fn every_system_can_be_asked_for_every_fact() {
-        for platform in ["windows", "linux", "esxi"] {
+        for platform in ["windows", "linux", "freebsd", "esxi"] {
             for lack in Lack::ALL {
                 assert!(
                     for_fact(lack, platform).next().is_some(),

@@ -187,9 +187,10 @@ pub(crate) fn is_extended(layer: &Layer) -> bool {
 /// matter for speed.
 #[must_use]
 pub fn is_idle(layer: &Layer) -> bool {
-    const IDLE: [&str; 5] = [
-        // BIOS boot, Microsoft reserved, EFI system (GPT and MBR), and what ZFS keeps free behind its own partition.
+    const IDLE: [&str; 6] = [
+        // BIOS boot, FreeBSD boot, Microsoft reserved, EFI system (GPT and MBR), and what ZFS keeps free behind its own partition.
         "21686148-6449-6E6F-744E-656564454649",
+        "83BD6B9D-7F41-11DC-BE0B-001560B84F0F",
         "E3C9E316-0B5C-4DB8-817D-F92DF00215AE",
         "C12A7328-F81F-11D2-BA4B-00A0C93EC93B",
         "6A945A3B-1DD2-11B2-99A6-080020736631",

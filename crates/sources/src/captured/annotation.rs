@@ -50,6 +50,10 @@ fn plain(line: &str, indent: usize) -> Cow<'_, str> {
     if line.starts_with("==> ") && line.trim_end().ends_with(" <==") {
         return line;
     }
+    // Tables of gpart begin with an arrow, and `diskinfo` says behind a figure what it is.
+    if is_of_gpart(&line) || is_of_diskinfo(&line) {
+        return line;
+    }
     if let Some(at) = note(&line) {
         line = Cow::Owned(line[..at].trim_end().to_owned());
     }
@@ -60,6 +64,24 @@ fn plain(line: &str, indent: usize) -> Cow<'_, str> {
         Some(bare) => Cow::Owned(bare),
         None => line,
     }
+}
+
+/// `=>       34  976773101  ada0  GPT  (466G)`.
+fn is_of_gpart(line: &str) -> bool {
+    let Some(rest) = line.trim_start().strip_prefix("=> ") else {
+        return false;
+    };
+    let words: Vec<&str> = rest.split_whitespace().take(5).collect();
+    let is_number = |word: &str| word.bytes().all(|byte| byte.is_ascii_digit());
+    matches!(words.as_slice(), [start, sectors, _, _, size]
+        if is_number(start) && is_number(sectors) && size.starts_with('('))
+}
+
+/// `512         # sectorsize`.
+fn is_of_diskinfo(line: &str) -> bool {
+    let what = ["sectorsize", "mediasize in ", "stripesize", "stripeoffset"];
+    line.split_once("# ")
+        .is_some_and(|(_, text)| what.iter().any(|what| text.starts_with(what)))
 }
 
 /// Where a note at the end of a line begins.

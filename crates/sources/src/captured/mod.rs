@@ -2,10 +2,11 @@
 //!
 //! [`read`] takes one file: it decodes it, finds the outputs in it and notes what they say in an
 //! [`Inventory`]. Files of one machine are joined there. A tool is one file in `windows/`,
-//! `powershell/`, `linux/`, `raid/` or `esxi/` and one line in the registry.
+//! `powershell/`, `linux/`, `bsd/`, `raid/` or `esxi/` and one line in the registry.
 
 mod annotation;
 mod beginnings;
+mod bsd;
 mod codepage;
 mod embedded;
 mod esxi;

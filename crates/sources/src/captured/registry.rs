@@ -1,5 +1,5 @@
 use super::tool::Tool;
-use super::{esxi, linux, powershell, raid, windows};
+use super::{bsd, esxi, linux, powershell, raid, windows};
 
 /// All tools whose output is read. Where two recognise the same text, the first has it.
 pub static TOOLS: &[&Tool] = &[
@@ -46,6 +46,8 @@ pub static TOOLS: &[&Tool] = &[
     &linux::udevadm::TOOL,
     &linux::kernel_log::TOOL,
     &linux::ansible::TOOL,
+    &bsd::gpart::TOOL,
+    &bsd::diskinfo::TOOL,
     &raid::megacli::TOOL,
     &raid::storcli::TOOL,
     &raid::ssacli::TOOL,

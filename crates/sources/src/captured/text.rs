@@ -24,6 +24,8 @@ pub(crate) struct Text {
     pub(crate) left_out: Option<u64>,
     /// Tabs stay what they are: they stand between the cells of a table that was copied.
     tabs: bool,
+    /// The lines that had tabs: no console broke them.
+    tabbed: Vec<usize>,
 }
 
 /// A line of a text.
@@ -230,6 +232,7 @@ impl Text {
             cut,
             left_out: None,
             tabs: is_log,
+            tabbed: Vec::new(),
         };
         // Most texts have nothing that was taken apart.
         let mut apart = restore::is_needed(&lines).then(Vec::new);
@@ -270,8 +273,12 @@ impl Text {
         }
         // A lone carriage return starts the line again, or ends it on old systems.
         for part in line.split('\r') {
-            let part = clean(part, self.tabs);
-            self.add(part.trim_end_matches(' '), number);
+            let before = self.lines.len();
+            let clean = clean(part, self.tabs);
+            self.add(clean.trim_end_matches(' '), number);
+            if part.contains('\t') && self.lines.len() > before {
+                self.tabbed.push(before);
+            }
         }
     }
 
@@ -303,7 +310,8 @@ impl Text {
         let full: Vec<bool> = self
             .lines
             .iter()
-            .map(|line| width(line) == COLUMNS)
+            .enumerate()
+            .map(|(at, line)| width(line) == COLUMNS && self.tabbed.binary_search(&at).is_err())
             .collect();
         let text = |line: &(usize, usize, u64)| &self.body[line.0..line.1];
         let dashes = |line| !text(line).trim().is_empty() && is_ruler(text(line));

@@ -1,0 +1,69 @@
+//! Tools of FreeBSD, and of what is made of it: TrueNAS CORE, pfSense, OPNsense.
+
+pub(super) mod diskinfo;
+pub(super) mod gpart;
+
+use straddle_geometry::{Bytes, Grid, Unit};
+use straddle_stack::{Fact, GridFact, GridRole, Interval, Key, LayerKind, Value};
+
+use super::text::Line;
+use super::tool::Notes;
+use crate::inventory::{Name, Space, Thing};
+
+/// The largest physical sector of a disk. What prefers longer requests has them for another reason.
+const MAX_SECTOR: u64 = 16 << 10;
+
+fn name(device: &str) -> Name {
+    Name::new(Space::Device, device.trim_start_matches("/dev/").to_owned())
+}
+
+/// A disk, or whatever else has a partition table.
+fn disk(device: &str) -> Thing {
+    Thing::new(LayerKind::Device, device, name(device))
+}
+
+fn size(thing: &mut Thing, bytes: u64, line: &Line<'_>, notes: &Notes<'_>) {
+    if bytes > 0 {
+        thing.size = Some(notes.said(line, Interval::exact(Bytes::new(bytes))));
+    }
+}
+
+/// The logical sector of a disk.
+fn sector(thing: &mut Thing, bytes: u64, line: &Line<'_>, notes: &Notes<'_>) {
+    if let Some(unit) = Unit::new(bytes).filter(|_| bytes >= 512) {
+        thing.grid(GridRole::LogicalSector, notes.said(line, unit));
+    }
+}
+
+/// A stripe of GEOM: the physical sector of a disk, or what an array, a volume or flash prefers. `offset` is how far into a stripe the
+/// device begins. None at all is 0.
+fn stripe(thing: &mut Thing, bytes: u64, offset: u64, line: &Line<'_>, notes: &Notes<'_>) {
+    let Some(unit) = Unit::new(bytes).filter(|_| bytes >= 512) else {
+        return;
+    };
+    let role = match bytes <= MAX_SECTOR {
+        true => GridRole::PhysicalSector,
+        false => GridRole::OptimalIo,
+    };
+    let phase = (bytes - offset % bytes) % bytes;
+    let grid: Fact<Grid> = notes.said(line, Grid::with_phase(unit, Bytes::new(phase)));
+    thing.grids.push(GridFact { role, grid });
+}
+
+/// What a disk says of itself. A virtual one may say nothing.
+fn identity(thing: Thing, serial: &str, line: &Line<'_>, notes: &Notes<'_>) -> Thing {
+    let serial = serial.trim();
+    if serial.is_empty() || serial == "(null)" {
+        return thing;
+    }
+    let mut thing = thing.named(Name::new(Space::Serial, serial.to_owned()));
+    thing.set_text(Key::Serial, notes.said(line, serial.to_owned()));
+    thing
+}
+
+/// Revolutions per minute; flash has none.
+fn rotation(thing: &mut Thing, text: &str, line: &Line<'_>, notes: &Notes<'_>) {
+    if let Ok(rate) = text.trim().parse::<u64>() {
+        thing.set(Key::Rotational, notes.said(line, Value::Flag(rate > 0)));
+    }
+}
