@@ -129,7 +129,7 @@ fn options_of_other_programs_are_answered_with_those_of_this_one() {
             ),
             ("predict eva8100", 2, &["`--profile eva8100`"]),
             (
-                "predict --disk cheetah-15k7 --level 5",
+                "predict --disk cheetah-15k7 --raid-level 5",
                 2,
                 &["--disk cheetah-15k7 --raid 5 --disks 8"],
             ),
@@ -918,6 +918,35 @@ fn pages_studies_and_profiles_are_found_by_names_that_people_know() {
                 &["profile raid5 of 8 cheetah-15k7"],
             ),
             ("PREDICT --scenario log", 0, &["log-structured"]),
+        ],
+    );
+}
+
+#[test]
+fn options_of_other_tools_are_understood_where_they_mean_one_thing() {
+    let here = folder();
+    hold(
+        here.path(),
+        &[
+            // mdadm's and the controllers' words for the stripe unit.
+            (
+                "check mbr-63.img --fail-on never --chunk 64K",
+                0,
+                &["--stripe-unit 64KiB"],
+            ),
+            (
+                "check mbr-63.img --fail-on never --strip-size 256k --verbose",
+                0,
+                &["--stripe-unit 256KiB"],
+            ),
+            ("check mbr-63.img --chunk 64", 2, &["64"]),
+            (
+                "predict --level 5 --chunk-size 64K",
+                2,
+                &["--disk", "--disks"],
+            ),
+            ("bench . --dry-run --chunk 64K", 0, &["reads, random"]),
+            ("history ls --help", 0, &["The latest runs, a line each"]),
         ],
     );
 }

@@ -150,7 +150,7 @@ pub(crate) struct Check {
     pub(crate) json: bool,
 
     /// Print the full report for every target, even if there are many
-    #[arg(short = 'v', long)]
+    #[arg(short = 'v', long, alias = "verbose")]
     pub(crate) details: bool,
 
     /// Print only a summary of all targets: the ten worst by cost, and how often each rule fired. With --format csv, one line

@@ -74,7 +74,7 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
         "this option of fio changes nothing here: leave it out",
     ),
     (
-        &["level", "raid-level"],
+        &["raid-level"],
         &["predict"],
         "the level goes with the disks: `--disk cheetah-15k7 --raid 5 --disks 8`",
     ),

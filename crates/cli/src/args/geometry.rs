@@ -16,7 +16,7 @@ pub(crate) struct Geometry {
     pub(crate) physical_sector: Option<Unit>,
 
     /// Stripe unit (chunk, strip) of the array below: bytes on one disk before the next disk follows
-    #[arg(long, aliases = ["chunk", "chunk-size", "strip-size"], value_name = "SIZE", value_parser = stripe_unit)]
+    #[arg(long, aliases = ["chunk", "chunk-size", "strip", "strip-size"], value_name = "SIZE", value_parser = stripe_unit)]
     pub(crate) stripe_unit: Option<Unit>,
 
     /// Full stripe of the array below: stripe unit × data disks

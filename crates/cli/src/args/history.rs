@@ -50,6 +50,7 @@ pub(crate) struct History {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Action {
     /// The latest runs, a line each
+    #[command(alias = "ls")]
     List(List),
     /// One run: what it came to, or its document
     Show {

@@ -57,6 +57,7 @@ pub(crate) struct Predict {
     /// RAID level of that array: 0, 1, 5, 6, 10, 1+0, 50, 60, raid5
     #[arg(
         long,
+        alias = "level",
         value_name = "LEVEL",
         requires = "disk",
         requires = "disks",
@@ -70,7 +71,8 @@ pub(crate) struct Predict {
     pub(crate) disks: Option<u64>,
 
     /// Stripe unit (chunk, strip) of that array: bytes on one disk before the next disk follows [default: 64 KiB, an assumption]
-    #[arg(long, aliases = ["chunk", "chunk-size", "strip-size"], value_name = "SIZE", requires = "raid", value_parser = stripe_unit, help_heading = "Array")]
+    #[arg(long, aliases = ["chunk", "chunk-size", "strip", "strip-size"], value_name = "SIZE", requires = "raid", value_parser = stripe_unit,
+          help_heading = "Array")]
     pub(crate) stripe_unit: Option<Unit>,
 
     /// Size of the RAID controller's write-back cache [default: none]
