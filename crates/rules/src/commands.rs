@@ -109,6 +109,7 @@ pub static COMMANDS: &[Supply] = &[
     ),
     supply(Lack::Volume, "windows", GET_PARTITION, SINCE_2012),
     supply(Lack::Volume, "linux", LSBLK, LSBLK_SYSTEMS),
+    supply(Lack::Volume, "freebsd", "glabel status", FREEBSD_SYSTEMS),
     supply(
         Lack::Volume,
         "esxi",
@@ -253,6 +254,7 @@ pub static COMMANDS: &[Supply] = &[
         "Get-Volume | Format-List DriveLetter,FileSystem,AllocationUnitSize,Size",
         "Windows 10, Server 2016 and later",
     ),
+    supply(Lack::AllocationUnit, "freebsd", "zdb -C", "ZFS"),
     supply(Lack::AllocationUnit, "linux", "tune2fs -l DEVICE", "ext4"),
     supply(Lack::AllocationUnit, "linux", "xfs_info MOUNTPOINT", "XFS"),
     supply(
