@@ -113,7 +113,7 @@ fn what_nothing_is_found_in_is_said_and_no_pass() {
         ),
         (
             "solaris.txt",
-            "solaris.txt: it has output of iostat of Solaris, which is not read; docs/reference/evidence.md lists what is".to_owned(),
+            "solaris.txt: it has output of iostat of Solaris, whose figures are not read; docs/reference/evidence.md lists what is".to_owned(),
             "0 figures from 2 lines; 1 input failed",
         ),
         (

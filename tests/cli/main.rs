@@ -33,6 +33,7 @@ mod hostile_containers;
 mod hostile_paths;
 mod job_files;
 mod natural;
+mod natural_options;
 #[path = "../oracles/verdicts.rs"]
 mod oracles;
 mod pages;

@@ -37,7 +37,7 @@ pub struct Found {
     pub figures: u64,
     /// Lines that should have given figures, and could not be read.
     pub not_understood: u64,
-    /// What it has besides that is known and not read, as `of iostat of Solaris, which is not read`.
+    /// What it has besides that is known and not read, as `of iostat of Solaris, whose figures are not read`.
     pub other: Option<&'static str>,
 }
 

@@ -1,117 +1,55 @@
 //! Outputs of tools whose figures are not read: who brings one learns which it is, and that nothing of it was taken.
 
-/// What is in one line of such an output, and what it is of.
-struct Other {
-    words: &'static [&'static str],
-    what: &'static str,
+/// What a line of such an output has in it, and of what it is then said to be.
+type Other = (&'static [&'static str], &'static str);
+
+/// As it is counted: so many lines of that.
+macro_rules! other {
+    ($($word:literal)+ => $tool:literal) => {
+        (&[$($word),+], concat!("of ", $tool, ", whose figures are not read"))
+    };
 }
 
 /// Of several with the same words the first is meant.
 const OTHERS: &[Other] = &[
-    Other {
-        words: &["kr/s", "ms/r"],
-        what: "of iostat of FreeBSD, which is not read",
-    },
-    Other {
-        words: &["kr/s", "qlen", "svc_t"],
-        what: "of iostat of FreeBSD, which is not read",
-    },
-    Other {
-        words: &["kr/s", "actv"],
-        what: "of iostat of Solaris, which is not read",
-    },
-    Other {
-        words: &["tm_act", "tps"],
-        what: "of iostat of AIX, which is not read",
-    },
-    Other {
-        words: &["bps", "sps", "msps"],
-        what: "of iostat of HP-UX, which is not read",
-    },
-    Other {
-        words: &["KB/t", "MB/s"],
-        what: "of iostat of macOS or a BSD, which is not read",
-    },
-    Other {
-        words: &["L(q)", "ops/s", "%busy"],
-        what: "of gstat, which is not read",
-    },
-    Other {
-        words: &["alloc", "pool", "free", "read", "write"],
-        what: "of zpool iostat, which is not read",
-    },
-    Other {
-        words: &["avque", "avwait", "avserv"],
-        what: "of sar -d of Solaris or AIX, which is not read",
-    },
-    Other {
-        words: &["DISKREAD,", "Disk Read"],
-        what: "of nmon, which is not read",
-    },
-    Other {
-        words: &["kB_rd/s", "kB_wr/s"],
-        what: "of pidstat, which is not read",
-    },
-    Other {
-        words: &["Total DISK READ"],
-        what: "of iotop, which is not read",
-    },
-    Other {
-        words: &["wait_type", "waiting_tasks_count"],
-        what: "of wait statistics of SQL Server, which are not read",
-    },
-    Other {
-        words: &["PAGEIOLATCH_"],
-        what: "of wait statistics of SQL Server, which are not read",
-    },
-    Other {
-        words: &["db file sequential read"],
-        what: "of wait events of Oracle, which are not read",
-    },
-    Other {
-        words: &["CrystalDiskMark", "hiyohiyo"],
-        what: "of CrystalDiskMark, which is not read",
-    },
-    Other {
-        words: &["ATTO Disk Benchmark"],
-        what: "of ATTO Disk Benchmark, which is not read",
-    },
-    Other {
-        words: &["Compare file sync methods using"],
-        what: "of pg_test_fsync, which is not read",
-    },
-    Other {
-        words: &["Iozone: Performance Test of File I/O"],
-        what: "of IOzone, which is not read",
-    },
-    Other {
-        words: &[" ioping statistics "],
-        what: "of ioping, which is not read",
-    },
-    Other {
-        words: &["Timing buffered disk reads:"],
-        what: "of hdparm, which is not read",
-    },
-    Other {
-        words: &["copied, ", " bytes ", "B/s"],
-        what: "of dd, which is not read",
-    },
+    other!("kr/s" "ms/r" => "iostat of FreeBSD"),
+    other!("kr/s" "qlen" "svc_t" => "iostat of FreeBSD"),
+    other!("kr/s" "actv" => "iostat of Solaris"),
+    other!("tm_act" "tps" => "iostat of AIX"),
+    other!("bps" "sps" "msps" => "iostat of HP-UX"),
+    other!("KB/t" "MB/s" => "iostat of macOS or a BSD"),
+    other!("L(q)" "ops/s" "%busy" => "gstat"),
+    other!("alloc" "pool" "free" "read" "write" => "zpool iostat"),
+    other!("avque" "avwait" "avserv" => "sar -d of Solaris or AIX"),
+    other!("DISKREAD," "Disk Read" => "nmon"),
+    other!("kB_rd/s" "kB_wr/s" => "pidstat"),
+    other!("Total DISK READ" => "iotop"),
+    other!("wait_type" "waiting_tasks_count" => "wait statistics of SQL Server"),
+    other!("PAGEIOLATCH_" => "wait statistics of SQL Server"),
+    other!("db file sequential read" => "wait events of Oracle"),
+    other!("CrystalDiskMark" "hiyohiyo" => "CrystalDiskMark"),
+    other!("ATTO Disk Benchmark" => "ATTO Disk Benchmark"),
+    other!("Compare file sync methods using" => "pg_test_fsync"),
+    other!("Iozone: Performance Test of File I/O" => "IOzone"),
+    other!(" ioping statistics " => "ioping"),
+    other!("Timing buffered disk reads:" => "hdparm"),
+    other!("copied, " " bytes " "B/s" => "dd"),
 ];
 
 /// The first words, which a line is looked through for.
 pub(crate) fn marks() -> impl Iterator<Item = &'static str> {
     OTHERS
         .iter()
-        .filter_map(|other| other.words.first().copied())
+        .filter_map(|(words, _)| words.first().copied())
 }
 
 /// What a line is of that is not read.
 pub(crate) fn of(text: &str) -> Option<&'static str> {
     /// Longer lines are no names of columns.
     const LONGEST: usize = 1 << 12;
-    let has_all = |other: &&Other| other.words.iter().all(|word| text.contains(word));
-    let found = OTHERS.iter().find(has_all)?;
-    (text.len() <= LONGEST).then_some(found.what)
+    let has_all = |(words, _): &&Other| words.iter().all(|word| text.contains(word));
+    let (_, what) = OTHERS.iter().find(has_all)?;
+    (text.len() <= LONGEST).then_some(what)
 }
 
 #[cfg(test)]

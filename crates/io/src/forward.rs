@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use straddle_geometry::Bytes;
 
-use crate::ReadAt;
+use crate::{ReadAt, fill};
 
 /// Begins to read from the first byte, as often as it is called.
 pub type Opener = Box<dyn Fn() -> io::Result<Box<dyn Read + Send>> + Send + Sync>;
@@ -162,7 +162,8 @@ impl Kept {
 
     fn take_piece(&mut self, stream: &mut dyn Read) -> io::Result<()> {
         let mut bytes = vec![0; PIECE];
-        let had = fill(stream, &mut bytes).inspect_err(|error| {
+        let (had, done) = fill(stream, &mut bytes);
+        done.inspect_err(|error| {
             self.is_damaged = true;
             self.failure.get_or_insert_with(|| error.to_string());
         })?;
@@ -193,20 +194,6 @@ impl Kept {
             self.given_up.insert(oldest);
         }
     }
-}
-
-/// Reads until `bytes` are full, or to the end.
-fn fill(stream: &mut dyn Read, bytes: &mut [u8]) -> io::Result<usize> {
-    let mut had = 0;
-    while had < bytes.len() {
-        match stream.read(&mut bytes[had..]) {
-            Ok(0) => break,
-            Ok(read) => had += read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(had)
 }
 
 fn piece() -> u64 {

@@ -4,7 +4,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
-use straddle_io::Packing;
+use straddle_io::{Packing, fill};
 use tar::{Archive, Builder, EntryType, Header};
 
 use super::entry::{Entry, with_directories};
@@ -19,24 +19,14 @@ const MAX_PATH: usize = 4096;
 /// Reads a tar, packed or not. Devices, FIFOs and hard links in it are left out; nothing is written anywhere.
 pub(crate) fn read(input: &mut dyn Read) -> Result<BTreeMap<String, Entry>, String> {
     let mut start = [0; 8];
-    let got = read_start(input, &mut start).map_err(|error| error.to_string())?;
+    let (got, begun) = fill(input, &mut start);
+    begun.map_err(|error| error.to_string())?;
     let whole = start[..got].chain(input);
     // The limit is on what comes out: a small archive can hold a great deal of nothing.
     match Packing::of(&start[..got]) {
         Some(packing) => read_tar(packing.unpack(whole).take(MAX_TOTAL)),
         None => read_tar(whole.take(MAX_TOTAL)),
     }
-}
-
-fn read_start(input: &mut dyn Read, start: &mut [u8]) -> io::Result<usize> {
-    let mut got = 0;
-    while got < start.len() {
-        match input.read(&mut start[got..])? {
-            0 => break,
-            n => got += n,
-        }
-    }
-    Ok(got)
 }
 
 fn read_tar(input: impl Read) -> Result<BTreeMap<String, Entry>, String> {
