@@ -413,6 +413,9 @@ fn a_broken_archive_is_said_and_what_was_read_before_is_kept() {
         let log = log.clone() + &noise;
         std::io::Write::write_all(&mut packed, log.as_bytes()).expect("memory");
         let mut bytes = packed.finish().expect("memory");
+        let mut gathered = Gathered::new();
+        straddle_evidence::read("log.gz", &mut &bytes[..], &mut gathered).expect("sound");
+        assert_eq!(gathered.figures, whole.figures, "{lines} lines, whole");
         bytes.truncate(bytes.len() - 10);
         let mut gathered = Gathered::new();
         let error =

@@ -80,6 +80,7 @@ impl Read for Ahead {
         while self.at == self.block.len() {
             std::mem::replace(&mut self.after, Ok(()))?;
             let used = std::mem::take(&mut self.block);
+            self.at = 0;
             if !used.is_empty() {
                 // Nobody fills it again when it was the last.
                 let _ = self.used.send(used);
@@ -88,7 +89,6 @@ impl Read for Ahead {
                 return Ok(0);
             };
             (self.block, self.after) = next;
-            self.at = 0;
         }
         let had = (&self.block[self.at..]).read(buffer)?;
         self.at += had;
@@ -149,7 +149,16 @@ mod tests {
                         let (mut bytes, mut part) = (Vec::new(), [0; 10_007]);
                         loop {
                             match input.read(&mut part) {
-                                Ok(0) => return (bytes, Ok(())),
+                                // And nothing more, however often it is asked.
+                                Ok(0) => {
+                                    return (
+                                        bytes,
+                                        input
+                                            .read(&mut part)
+                                            .map(|n| assert_eq!(n, 0))
+                                            .map_err(|e| e.to_string()),
+                                    );
+                                }
                                 Ok(n) => bytes.extend_from_slice(&part[..n]),
                                 Err(error) => return (bytes, Err(error.to_string())),
                             }
