@@ -1,8 +1,9 @@
 //! `straddle evidence` as a person types it.
 
-use crate::support::{Run, repository, scratch, straddle};
+use crate::support::{Run, repository, scratch, straddle, tool};
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 /// A capture of the corpus, under its own name.
 fn take(path: &str, directory: &Path) -> String {
@@ -18,6 +19,42 @@ fn take(path: &str, directory: &Path) -> String {
 fn json(run: &Run) -> serde_json::Value {
     serde_json::from_str(&run.stdout)
         .unwrap_or_else(|error| panic!("{error}: {}", run.transcript()))
+}
+
+/// Packed by the usual tools. How much tells one from another differs: xz has six bytes, bzip2 seven.
+#[test]
+fn logs_and_traces_are_read_however_they_are_packed() {
+    let here = scratch();
+    let log = take("errorlog/errorlog-2019-utf16.log", here.path());
+    let trace = "trace.csv";
+    fs::copy(
+        repository().join("tests/traces/msr/quoted.csv"),
+        here.path().join(trace),
+    )
+    .expect("a trace");
+    for (verb, name, code) in [("evidence", log.as_str(), 1), ("trace", trace, 0)] {
+        let plain = straddle(here.path(), &[verb, "--json", name]);
+        assert_eq!(plain.code, Some(code), "{}", plain.transcript());
+        for (package, program, end) in [
+            ("gzip", "gzip", "gz"),
+            ("bzip2", "bzip2", "bz2"),
+            ("xz-utils", "xz", "xz"),
+            ("zstd", "zstd", "zst"),
+        ] {
+            let mut pack = Command::new(program);
+            pack.args(["-q", "-k", name]).current_dir(here.path());
+            tool(package, &mut pack);
+            let packed = format!("{name}.{end}");
+            let run = straddle(here.path(), &[verb, "--json", &packed]);
+            assert_eq!(run.code, Some(code), "{}", run.transcript());
+            // Of a trace it is said how it was packed.
+            let unpacked = run
+                .stdout
+                .replace(&packed, name)
+                .replace(&format!("\"{program}\""), "null");
+            assert_eq!(unpacked, plain.stdout, "{verb} {packed}");
+        }
+    }
 }
 
 #[test]

@@ -43,7 +43,7 @@ pub fn read_with(
     gathered: &mut Gathered,
 ) -> Result<Found, EvidenceError> {
     let mut session = Session::new(formats, name, gathered);
-    let mut head = [0; 4];
+    let mut head = [0; Packing::HEAD];
     let (had, begun) = fill(input, &mut head);
     begun.map_err(|error| EvidenceError::Read {
         name: name.to_owned(),

@@ -24,6 +24,9 @@ pub enum Packing {
 const MAX_WINDOW: u32 = 128 << 10;
 
 impl Packing {
+    /// As much of a file's beginning as tells how it is packed.
+    pub const HEAD: usize = 8;
+
     /// Of a file that begins so; `None` when it is not packed in a way that is known.
     #[must_use]
     pub fn of(head: &[u8]) -> Option<Packing> {

@@ -18,7 +18,7 @@ pub use straddle_evidence::{
 };
 
 /// Reads what `inputs` are: files, folders of them, `-` for standard input. Everything is opened read-only, and may be of any
-/// length; gzip and zstd are unpacked. Texts in which tools describe the same storage (as for [`check`](crate::check())) give the
+/// length; what is packed with gzip, bzip2, xz or zstd is unpacked. Texts in which tools describe the same storage (as for [`check`](crate::check())) give the
 /// layers that the figures belong to.
 ///
 /// What was captured `before` something was changed is compared with the rest.

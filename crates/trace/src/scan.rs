@@ -264,7 +264,7 @@ impl Scan<'_> {
 
     /// What can only be read on, packed or not.
     fn stream(&mut self, name: String, stream: Box<dyn Read + Send + '_>) -> Result<(), Failure> {
-        let (head, mut stream) = peeked(stream, 4)?;
+        let (head, mut stream) = peeked(stream, Packing::HEAD)?;
         let packing = Packing::of(&head);
         if let Some(packing) = packing {
             stream = Box::new(packing.unpack(stream));

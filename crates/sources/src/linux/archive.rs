@@ -18,7 +18,7 @@ const MAX_PATH: usize = 4096;
 
 /// Reads a tar, packed or not. Devices, FIFOs and hard links in it are left out; nothing is written anywhere.
 pub(crate) fn read(input: &mut dyn Read) -> Result<BTreeMap<String, Entry>, String> {
-    let mut start = [0; 8];
+    let mut start = [0; Packing::HEAD];
     let (got, begun) = fill(input, &mut start);
     begun.map_err(|error| error.to_string())?;
     let whole = start[..got].chain(input);
