@@ -15,7 +15,7 @@ use super::{Format, Geometry, sizes};
 ///
 /// Reads recorded requests and counts, for each grid and each place where the data could begin, how many of them straddle a
 /// boundary, and how many operations they come to below. Nothing is sampled: every request counts, whatever the length of the
-/// trace. Files of any size, packed (gzip, zstd) or not, folders of them, or `-` for standard input; docs/reference/traces.md
+/// trace. Files of any size, packed (gzip, bzip2, xz, zstd) or not, folders of them, or `-` for standard input; docs/reference/traces.md
 /// lists the recorders.
 ///
 /// With --stack, the grids are those of that storage stack, and requests are followed down to it: through volumes and virtual
