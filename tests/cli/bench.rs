@@ -783,28 +783,62 @@ fn a_device_is_only_written_to_again_with_consent_given_again() {
     assert_eq!(names(here.path()), ["image"]);
 }
 
-#[test]
-fn a_disk_that_cannot_hold_what_it_promised_ends_the_filling() {
-    needs_root("a_disk_that_cannot_hold_what_it_promised_ends_the_filling");
-    let here = scratch();
-    let (small, point) = (here.path().join("small"), here.path().join("point"));
+/// A filesystem of 300 MiB on a sparse image, in 40 MiB of memory.
+fn promising(here: &Path) -> (PathBuf, [Mount; 2]) {
+    let (small, point) = (here.join("small"), here.join("point"));
     fs::create_dir(&small).expect("is made");
     fs::create_dir(&point).expect("is made");
-    // A filesystem of 300 MiB on a sparse image, in 40 MiB of memory.
-    let _small = Mount::new(&small, &["-t", "tmpfs", "-o", "size=40m", "none"]);
+    let memory = Mount::new(&small, &["-t", "tmpfs", "-o", "size=40m", "none"]);
     let image = small.join("image");
     sparse(&image, 300 << 20);
     tool("e2fsprogs", Command::new("mkfs.ext4").arg("-q").arg(&image));
     let image = image.to_str().expect("UTF-8");
-    let _mount = Mount::new(&point, &["-o", "loop", image]);
+    let mount = Mount::new(&point, &["-o", "loop", image]);
+    (point, [mount, memory])
+}
+
+#[test]
+fn a_disk_that_cannot_hold_what_it_promised_ends_the_filling() {
+    needs_root("a_disk_that_cannot_hold_what_it_promised_ends_the_filling");
+    let here = scratch();
+    // The kernel tells of it as either, by what it noticed first.
+    let known = ["No space left on device", "Input/output error"];
+    let (point, _mounts) = promising(here.path());
     let run = bench(&point, &[&["."], QUICK]);
     assert_eq!(run.code, Some(2), "{}", run.transcript());
     assert_eq!(run.stdout, "", "nothing was measured");
-    // The kernel tells of it as either, by what it noticed first.
-    let known = ["No space left on device", "Input/output error"];
     assert!(
         known.iter().any(|error| run.stderr.contains(error)),
         "{}",
         run.transcript()
     );
+}
+
+/// A filesystem that fails turns read-only, so that its files cannot be removed either: here names can only be added.
+#[test]
+fn what_went_wrong_is_said_before_what_cannot_be_removed() {
+    needs_root("what_went_wrong_is_said_before_what_cannot_be_removed");
+    let here = scratch();
+    let (point, _mounts) = promising(here.path());
+    tool("e2fsprogs", Command::new("chattr").arg("+a").arg(&point));
+    let run = bench(&point, &[&["."], QUICK]);
+    assert_eq!(run.code, Some(2), "{}", run.transcript());
+    // Or as an error of the device, by what the kernel noticed first.
+    let stderr = run.stderr.replace("cannot fill", "does not fit");
+    let said: Vec<usize> = [
+        "does not fit",
+        "straddle-bench.dat is not removed",
+        "the journal ",
+    ]
+    .into_iter()
+    .map(|part| {
+        stderr
+            .find(part)
+            .unwrap_or_else(|| panic!("{part}: {}", run.transcript()))
+    })
+    .collect();
+    assert!(said.is_sorted(), "{}", run.transcript());
+    let left = |name: &str| assert!(point.join(name).exists(), "{name}");
+    left("straddle-bench.dat");
+    left("straddle-bench.dat.journal");
 }

@@ -350,8 +350,8 @@ impl Journal {
         match synced {
             Ok(()) => Ok(journal),
             Err(error) => {
-                // Nothing was done yet that it could be of use for.
-                journal.remove()?;
+                // Nothing was done yet that it could be of use for. Where it cannot be removed either, the error names it.
+                let _ = journal.remove();
                 Err(error)
             }
         }

@@ -256,13 +256,10 @@ impl Draft {
                 limits_from: limits.1,
                 guard: Guard::Made(made),
             }),
-            Err(error) if error.kind() == ErrorKind::Interrupted => {
-                removed(&path, made.remove())?;
-                Err(TargetError::Stopped { path })
-            }
             Err(error) => {
-                removed(&path, made.remove())?;
-                Err(match error.kind() {
+                let removed = removed(&path, made.remove());
+                let cause = match error.kind() {
+                    ErrorKind::Interrupted => TargetError::Stopped { path },
                     ErrorKind::StorageFull | ErrorKind::QuotaExceeded => TargetError::Full {
                         path,
                         needed: size,
@@ -272,6 +269,13 @@ impl Draft {
                         doing: "fill",
                         path,
                         source: error,
+                    },
+                };
+                Err(match removed {
+                    Ok(()) => cause,
+                    Err(left) => TargetError::Left {
+                        cause: Box::new(cause),
+                        left: Box::new(left),
                     },
                 })
             }

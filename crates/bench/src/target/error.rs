@@ -40,6 +40,14 @@ pub enum TargetError {
         /// The file.
         path: PathBuf,
     },
+    /// What went wrong, and what cannot be removed after it: a filesystem that fails turns read-only.
+    #[error("{cause}; {left}")]
+    Left {
+        /// What went wrong.
+        cause: Box<TargetError>,
+        /// Why the file is still there.
+        left: Box<TargetError>,
+    },
     /// It is not what was to be removed, or cannot be removed safely.
     #[error("{} is not removed: {removal}", path.display())]
     NotRemoved {
@@ -79,7 +87,7 @@ pub enum TargetError {
     },
     /// Space ran out though there was enough at first, or the quota does not suffice.
     #[error(
-        "a test file of {} (--size, the largest offset, and room to find a place in) does not fit at {}: {reason}; it is removed again; choose a smaller --size or another place",
+        "a test file of {} (--size, the largest offset, and room to find a place in) does not fit at {}: {reason}; choose a smaller --size or another place",
         needed.rounded(), path.display()
     )]
     Full {
@@ -175,7 +183,7 @@ pub enum TargetError {
         expected: String,
     },
     /// The user stopped it.
-    #[error("stopped while {} was filled; it is removed again", path.display())]
+    #[error("stopped while {} was filled", path.display())]
     Stopped {
         /// The file.
         path: PathBuf,

@@ -106,8 +106,11 @@ fn begin(intent: Intent, console: &Console) -> anyhow::Result<Ready> {
             replay,
         }),
         (Err(error), Some(journal)) => {
-            // Nothing was measured, and the file is gone already.
-            journal.remove()?;
+            // Nothing was measured, and the file is gone already. What went wrong is said before what cannot be removed after it.
+            if let Err(left) = journal.remove() {
+                output::failure(&error);
+                return Err(left.into());
+            }
             Err(error)
         }
         (Err(error), None) => Err(error),
