@@ -14,17 +14,20 @@ import pytest
 REPOSITORY = Path(__file__).resolve().parents[2]
 COMMAND = Path(os.environ.get("STRADDLE", REPOSITORY / "target/debug/straddle"))
 
+# Seconds after which something hangs for sure. Other tests run beside these and come first: nothing here is known to be quick.
+PATIENCE = 1200
+
 
 def document(*arguments):
     """What the command prints with --json, whatever its exit status says of it."""
-    run = subprocess.run([COMMAND, *map(str, arguments), "--json"], capture_output=True, text=True, cwd=REPOSITORY, timeout=120)
+    run = subprocess.run([COMMAND, *map(str, arguments), "--json"], capture_output=True, text=True, cwd=REPOSITORY, timeout=PATIENCE)
     assert run.stdout, run.stderr
     return json.loads(run.stdout)
 
 
 def failure(*arguments):
     """What the command says on standard error."""
-    run = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, cwd=REPOSITORY, timeout=120)
+    run = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True, cwd=REPOSITORY, timeout=PATIENCE)
     assert run.returncode == 2, run.stdout
     return run.stderr
 

@@ -18,10 +18,8 @@ columns = "offset=offset,size=length,op=operation,device=device,time=time:ns"
 spark = (SparkSession.builder.master(cluster).config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1")
          .config("spark.executor.memory", "512m").config("spark.executor.cores", "1").config("spark.cores.max", "2")
          .config("spark.eventLog.enabled", "true").config("spark.eventLog.compress", "false").config("spark.eventLog.dir", f"file://{events}").getOrCreate())
-# Both executors, before anything is handed out.
-began = time.monotonic()
+# Both executors, before anything is handed out. Whoever runs this ends it when they do not come.
 while len(spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()) < 3:
-    assert time.monotonic() - began < 60, "the executors did not come"
     time.sleep(0.1)
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyspark
 import pytest
 import straddle
-from conftest import MAP, REPOSITORY, csv, document, judged, parquet, rows
+from conftest import MAP, PATIENCE, REPOSITORY, csv, document, judged, parquet, rows
 
 HOME = Path(pyspark.__file__).parent
 UNITS = ["--units", "4K,64K,192K"]
@@ -46,7 +46,7 @@ def cluster(tmp_path):
                for number in range(2)]
     began = time.monotonic()
     while (tmp_path / "master.log").read_text().count("Registering worker") < 2:
-        assert time.monotonic() - began < 60, (tmp_path / "master.log").read_text()
+        assert time.monotonic() - began < PATIENCE, (tmp_path / "master.log").read_text()
         time.sleep(0.2)
     yield address, workers
     for process in started:
@@ -66,7 +66,7 @@ def job(tmp_path, address, trace, *killed):
     events = tmp_path / "events"
     events.mkdir()
     command = [sys.executable, REPOSITORY / "tests/python/spark_job.py", address, trace, events, *map(str, killed)]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=150, env=environment())
+    run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=environment())
     assert run.returncode == 0, run.stderr[-4000:]
     files = [path for path in events.rglob("events_*") if path.is_file()]
     lines = [json.loads(line) for path in files for line in path.read_text().splitlines()]
@@ -108,7 +108,7 @@ def test_one_command_submits_a_job(tmp_path, trace):
     program = Path(straddle.__file__).parent / "submit.py"
     command = [HOME / "bin/spark-submit", "--master", "local[2]", "--conf", "spark.ui.showConsoleProgress=true", "--conf", "spark.ui.enabled=false",
                program, "--units", "4K,64K", "--columns", MAP, "--block", "20000", trace]
-    run = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment())
+    run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=environment())
     assert run.returncode == 0, run.stderr[-4000:]
     found = json.loads(run.stdout.splitlines()[-1])
     assert judged(found) == judged(document("trace", trace, "--units", "4K,64K", "--columns", MAP))

@@ -7,7 +7,7 @@ import time
 
 import pytest
 import straddle.spark
-from conftest import MAP, csv, document, judged, parquet, rows
+from conftest import MAP, PATIENCE, csv, document, judged, parquet, rows
 
 FLAGS = ["--units", "4K,64K,192K", "--columns", MAP]
 HELD = ["4K", "64K", "192K"]
@@ -15,7 +15,7 @@ HELD = ["4K", "64K", "192K"]
 
 def put(port, path, body=b""):
     """One request, as every client of S3 can make it. Uploads in parts are another matter, and nothing to do with reading."""
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
     # The name of a service in the signature is what the server goes by; it checks no signatures.
     signed = "AWS4-HMAC-SHA256 Credential=tester/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
     connection.request("PUT", path, body, {"Authorization": signed, "Content-Length": str(len(body))})
@@ -36,7 +36,7 @@ def store(tmp_path_factory):
         began = time.monotonic()
         said = " * Running on http://127.0.0.1:"
         while said not in log.read_text():
-            assert server.poll() is None and time.monotonic() - began < 120, log.read_text()
+            assert server.poll() is None and time.monotonic() - began < PATIENCE, log.read_text()
             time.sleep(0.1)
         port = int(log.read_text().split(said)[1].split()[0])
         put(port, "/traces")

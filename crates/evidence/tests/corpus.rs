@@ -431,6 +431,48 @@ fn a_broken_archive_is_said_and_what_was_read_before_is_kept() {
 }
 
 #[test]
+fn times_that_a_server_did_not_measure_are_counted_where_there_should_be_some() {
+    let database = |reads: u32, time: &str| {
+        format!(
+            " datname | blks_read | blk_read_time | blk_write_time \n---------+-----------+---------------+----------------\n \
+             shop    | {reads} | {time} | 0\n"
+        )
+    };
+    let wal = |writes: u32, time: &str| {
+        format!(
+            " wal_records | wal_write | wal_sync | wal_write_time | wal_sync_time \n-------------+-----------+----------+----------------+---------------\n \
+             90210 | {writes} | 7 | {time} | 12.5\n"
+        )
+    };
+    // With a time, without one, and without one of so few that it may have been none.
+    for (text, has_time, line) in [
+        (database(10_000, "31.5"), true, None),
+        (database(10_000, "0"), false, Some(3)),
+        (database(9_999, "0"), false, None),
+        (wal(10_000, "31.5"), true, None),
+        (wal(10_000, "0"), false, Some(3)),
+        (wal(9_999, "0"), false, None),
+    ] {
+        let (facts, gathered) = read(Path::new("text"), text.as_bytes());
+        let found: Vec<u64> = (gathered.counted.iter())
+            .filter(|counted| counted.what.contains("the server did not measure"))
+            .map(|counted| match &counted.first {
+                Source::Captured { line, .. } => *line,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(found, Vec::from_iter(line), "{text}");
+        let times = facts
+            .iter()
+            .filter(|fact| {
+                fact.what.ends_with(" read-time") || fact.what.ends_with("wal write-time")
+            })
+            .count();
+        assert_eq!(times, usize::from(has_time), "{text}");
+    }
+}
+
+#[test]
 fn lines_of_other_hosts_are_counted_and_located() {
     let iostat = |host: &str, await_: &str| {
         format!(
