@@ -1,6 +1,8 @@
 //! Which lines of an input are whose.
 
-use crate::format::{Body, Document, Format, Reading, Shape, Taken};
+mod messages;
+
+use crate::format::{Body, Document, Format, Shape, Taken};
 use crate::gathered::Gathered;
 use crate::json::{Met, State, Walker};
 use crate::line::{Line, is_errorlog, without_fence};
@@ -8,9 +10,9 @@ use crate::marks::{Hits, marks};
 use crate::notes::{Found, Notes};
 use crate::others;
 use crate::prefix::{Behind, Prefix};
-use crate::stamp;
 use crate::table::{Head, Heads, is_ruler};
 use crate::upright::{Objects, Upright, begins_upright, is_mark};
+use messages::{Pending, messages_in};
 use std::rc::Rc;
 
 /// What is looked for.
@@ -38,15 +40,6 @@ pub(crate) struct Session<'g> {
     unruled: Option<String>,
 }
 
-/// A message that is not whole.
-struct Pending {
-    format: &'static Format,
-    number: u64,
-    text: String,
-    /// The lines behind the first: when the message does not end, they are looked at again.
-    taken: Vec<(u64, String)>,
-}
-
 /// A table that is being read.
 struct Table {
     format: &'static Format,
@@ -62,11 +55,6 @@ struct Json {
     objects: Option<Objects>,
     has_rows: bool,
 }
-
-/// A message goes over so many lines at most.
-const MAX_PENDING: usize = 6;
-/// And has so many bytes.
-const LONGEST_MESSAGE: usize = 1 << 16;
 
 impl<'g> Session<'g> {
     pub(crate) fn new(formats: Formats, name: &str, gathered: &'g mut Gathered) -> Session<'g> {
@@ -223,108 +211,8 @@ impl<'g> Session<'g> {
         }
     }
 
-    /// A message of one of these.
-    fn message(&mut self, line: &Line<'_>, hits: Hits) -> bool {
-        for format in hits.formats() {
-            if self.is_asked_for(format) && self.read_message(format, line) {
-                return true;
-            }
-        }
-        false
-    }
-
     fn is_asked_for(&self, format: &'static Format) -> bool {
         self.formats.iter().any(|one| std::ptr::eq(*one, format))
-    }
-
-    fn read_message(&mut self, format: &'static Format, line: &Line<'_>) -> bool {
-        let Shape::Messages {
-            read, of_errorlog, ..
-        } = &format.shape
-        else {
-            return false;
-        };
-        match read(line, &mut self.notes) {
-            Reading::Done => {
-                self.notes.found(format.name);
-                if *of_errorlog {
-                    self.notes.tell(line.number, line.text);
-                }
-                true
-            }
-            // Longer than any message: no part of one.
-            Reading::Unfinished if line.text.len() > LONGEST_MESSAGE => {
-                self.notes.unread(line);
-                true
-            }
-            Reading::Unfinished => {
-                self.pending = Some(Pending {
-                    format,
-                    number: line.number,
-                    text: line.text.trim_end().to_owned(),
-                    taken: Vec::new(),
-                });
-                true
-            }
-            Reading::Other => false,
-        }
-    }
-
-    /// Whether the line is the rest of a message.
-    fn goes_on(&mut self, line: &Line<'_>) -> bool {
-        let Some(mut pending) = self.pending.take() else {
-            return false;
-        };
-        let Shape::Messages {
-            read, of_errorlog, ..
-        } = &pending.format.shape
-        else {
-            return false;
-        };
-        let is_next = line.trimmed().is_empty()
-            || is_errorlog(line.text.as_bytes())
-            || stamp::first(line.text).is_some()
-            || pending.text.len() + line.text.len() > LONGEST_MESSAGE
-            || pending.taken.len() >= MAX_PENDING;
-        if is_next {
-            self.give_up(pending);
-            return false;
-        }
-        let rest = without_quoting(line.trimmed(), &pending.text);
-        for between in betweens(&pending.text, rest) {
-            let text = format!("{}{between}{rest}", pending.text);
-            let joined = Line {
-                number: pending.number,
-                text: &text,
-            };
-            if read(&joined, &mut self.notes) == Reading::Done {
-                self.notes.found(pending.format.name);
-                if *of_errorlog {
-                    self.notes.tell(line.number, &text);
-                }
-                return true;
-            }
-        }
-        pending.text.push_str(betweens(&pending.text, rest)[0]);
-        pending.text.push_str(rest);
-        pending.taken.push((line.number, line.text.to_owned()));
-        self.pending = Some(pending);
-        true
-    }
-
-    fn give_up(&mut self, pending: Pending) {
-        self.notes.found(pending.format.name);
-        self.notes.unread(&Line {
-            number: pending.number,
-            text: &pending.text,
-        });
-        for (number, text) in pending.taken {
-            self.notes.gathered.lines -= 1;
-            self.line(&Line {
-                number,
-                text: &text,
-            });
-        }
     }
 
     /// Whether it is a ruler below names of columns that were not known without it.
@@ -592,34 +480,9 @@ impl<'g> Session<'g> {
     }
 }
 
-/// The rest of a message without what mail puts before each line that is quoted, where its first line has that too.
-fn without_quoting<'t>(rest: &'t str, first: &str) -> &'t str {
-    match first.trim_start().starts_with('>') {
-        true => rest.trim_start_matches(['>', ' ', '\t']),
-        false => rest,
-    }
-}
-
-/// What may stand between two parts of a message. Where it was broken between words there is a blank, and in a word there is none: what can
-/// be read is right. No name of a folder begins or ends with a blank.
-fn betweens(before: &str, rest: &str) -> [&'static str; 2] {
-    let in_path =
-        before.ends_with(['\\', '/']) || rest.starts_with('\\') && !rest.starts_with("\\\\");
-    match in_path {
-        true => ["", " "],
-        false => [" ", ""],
-    }
-}
-
 /// Whether a document may have rows of a table: it goes on, or has a name of one.
 fn is_open(line: &Line<'_>, hits: Hits) -> bool {
     !line.text.ends_with('}') || !marks().tables(hits).is_empty()
-}
-
-/// Those of which a message is begun in a text.
-fn messages_in(text: &str) -> Hits {
-    let bytes = text.as_bytes();
-    marks().messages(marks().of(bytes), bytes, false)
 }
 
 /// The table whose names of columns a line has.
