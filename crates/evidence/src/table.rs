@@ -1,7 +1,7 @@
 //! Rows of named columns, however a client printed them: ruled, bordered, separated, or one column a line.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use crate::fields;
@@ -115,6 +115,8 @@ pub(crate) struct Row<'r> {
     pub(crate) line: Line<'r>,
     /// The lines of its cells, where each has its own.
     lines: &'r [(u64, String)],
+    /// What stands before fractions, once somebody asked.
+    point: OnceCell<u8>,
 }
 
 /// What stands between cells: people draw tables of the other ones, too.
@@ -257,6 +259,7 @@ impl Head {
             cells: found,
             line: *line,
             lines: &[],
+            point: OnceCell::new(),
         })
     }
 
@@ -272,6 +275,7 @@ impl Head {
                 text,
             },
             lines: values,
+            point: OnceCell::new(),
         })
     }
 }
@@ -345,13 +349,16 @@ impl<'r> Row<'r> {
         if let Some(number) = crate::number::plain(text) {
             return Some(number);
         }
-        let shown = || {
-            let mut cells = self.cells.iter();
-            cells.find_map(|cell| crate::number::point_of(fields::bare(cell)))
-        };
-        let of_style = || matches!(self.head.style, Style::Separated(b';')).then_some(b',');
-        let point = shown().or_else(of_style).unwrap_or(b'.');
+        let point = *self.point.get_or_init(|| self.shown_point());
         crate::number::with_point(text, Some(point))
+    }
+
+    /// What stands before fractions, by the figures of the row or by what stands between its cells.
+    fn shown_point(&self) -> u8 {
+        let mut cells = self.cells.iter();
+        let shown = cells.find_map(|cell| crate::number::point_of(fields::bare(cell)));
+        let of_style = || matches!(self.head.style, Style::Separated(b';')).then_some(b',');
+        shown.or_else(of_style).unwrap_or(b'.')
     }
 }
 

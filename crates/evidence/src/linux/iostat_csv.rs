@@ -152,14 +152,12 @@ impl Body for Csv {
         if device.contains(' ') {
             self.text = self.text.replace(' ', "_");
         }
-        // Spreadsheets put signs between thousands, which iostat does not.
-        let is_local = |at: &usize| cell(*at).contains(',');
-        let is_local = self.figures.iter().any(is_local);
-        let mut shown = self.figures.iter();
-        let point = match is_local {
-            true => shown.find_map(|at| number::point_of(cell(*at))),
-            false => None,
-        };
+        // Spreadsheets put signs between thousands, which iostat does not; between commas, only cells in quotes have one.
+        let sign = if self.separator == b',' { b'"' } else { b',' };
+        let may_be_local = memchr::memchr(sign, text.as_bytes()).is_some();
+        let is_local = may_be_local && self.figures.iter().any(|at| cell(*at).contains(','));
+        let mut shown = self.figures.iter().filter(|_| is_local);
+        let point = shown.find_map(|at| number::point_of(cell(*at)));
         for at in &self.figures {
             self.text.push(' ');
             let figure = match cell(*at) {
