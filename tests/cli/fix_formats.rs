@@ -5,7 +5,7 @@ mod luks;
 mod pools;
 mod ways;
 
-use crate::support::{in_memory, sh, straddle, with_quick_luks};
+use crate::support::{in_memory, lint, sh, straddle, with_quick_luks};
 use luks::{LUKS2, RAID5_OF_3};
 use serde_json::Value;
 use std::fs;
@@ -41,13 +41,7 @@ fn planned(folder: &Path, way: &Way, targets: &[&str]) -> Vec<String> {
         script.transcript()
     );
     fs::write(folder.join("fix.sh"), &script.stdout).expect("writable");
-    let mut check = Command::new("shellcheck");
-    check.arg("fix.sh").current_dir(folder);
-    let said = check
-        .output()
-        .expect("shellcheck, of the Debian package of that name");
-    let said = String::from_utf8_lossy(&said.stdout).into_owned();
-    assert_eq!(said, "", "{}", script.stdout);
+    lint(&script.stdout);
     let cured = plan.pointer("/plan/cured").or(plan.get("cured"));
     let cured = cured.and_then(Value::as_array).expect("promises");
     let code = |cure: &Value| cure["code"].as_str().expect("a code").to_owned();

@@ -1,6 +1,6 @@
 //! Virtual disks that `fix` converts: the script is run, its contents compared, and what was promised looked for again.
 
-use crate::support::{in_memory, straddle, tool};
+use crate::support::{in_memory, lint, straddle, tool};
 use serde_json::Value;
 use std::fs::{self, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -332,11 +332,7 @@ fn written(folder: &Path, asked: &[&str], script: &str) -> Value {
     let text = straddle(folder, &[&["fix"], asked, &["--script", script]].concat());
     assert_eq!(text.code, Some(0), "{asked:?}: {}", text.transcript());
     fs::write(folder.join("fix.sh"), &text.stdout).expect("writable");
-    let checked = tool(
-        "shellcheck",
-        Command::new("shellcheck").arg("fix.sh").current_dir(folder),
-    );
-    assert!(checked.status.success(), "{asked:?}: {checked:?}");
+    lint(&text.stdout);
     serde_json::from_str(&plan.stdout).expect("JSON")
 }
 

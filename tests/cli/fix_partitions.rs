@@ -6,7 +6,7 @@ mod recovery;
 mod refusals;
 pub(crate) mod ways;
 
-use crate::support::{in_memory, sh, straddle, tool};
+use crate::support::{in_memory, lint, sh, straddle, tool};
 use contents::{compared, image};
 use serde_json::Value;
 use std::fs::{self, File, OpenOptions};
@@ -299,20 +299,6 @@ fn shortened(folder: &Path, on: On, before: &[u8], after: &[u8], name: &str) {
     assert_eq!(of("before"), of("after"), "{name}");
 }
 
-/// Fails when shellcheck has anything to say about a script.
-fn lint(scripts: &[String]) {
-    let folder = in_memory();
-    let mut command = Command::new("shellcheck");
-    for (index, script) in scripts.iter().enumerate() {
-        let path = folder.path().join(format!("{index}.sh"));
-        fs::write(&path, script).expect("writable");
-        command.arg(path);
-    }
-    let out = output(&mut command);
-    let text = String::from_utf8_lossy(&out.stdout);
-    assert!(out.status.success(), "{text}");
-}
-
 /// What is tried for every commit has each tool with each table that it is for, everything that lies on partitions, and each tool that
 /// makes filesystems shorter.
 #[test]
@@ -345,16 +331,14 @@ fn every_way_is_mended_and_keeps_its_contents() {
         .filter(|way| is_soak() || SAMPLE.contains(&way.name))
         .collect();
     let next = AtomicUsize::new(0);
-    let scripts = Mutex::new(Vec::new());
     let failed = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         // More than there are cores: they wait for the disk.
         for _ in 0..4 {
             scope.spawn(|| {
                 while let Some(way) = ways.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    match std::panic::catch_unwind(|| carried_out(way)) {
-                        Ok(script) => scripts.lock().expect("no panic").push(script),
-                        Err(_) => failed.lock().expect("no panic").push(way.name),
+                    if std::panic::catch_unwind(|| lint(&carried_out(way))).is_err() {
+                        failed.lock().expect("no panic").push(way.name);
                     }
                 }
             });
@@ -365,7 +349,6 @@ fn every_way_is_mended_and_keeps_its_contents() {
         failed.is_empty(),
         "what was wrong with these is said above: {failed:?}"
     );
-    lint(&scripts.into_inner().expect("no panic"));
 }
 
 /// An image with one NTFS, or in a GPT two ext4.

@@ -1,6 +1,6 @@
 //! Plans and scripts for md arrays and LVM2 groups, from images of their members. The lab carries them out.
 
-use crate::support::{repository, straddle, tool};
+use crate::support::{lint, repository, straddle};
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -59,11 +59,7 @@ fn script(folder: &Path, targets: &[String], more: &[&str]) -> String {
     let run = fix(folder, targets, more);
     assert_eq!(run.code, Some(0), "{}", run.transcript());
     fs::write(folder.join("fix.sh"), &run.stdout).expect("writable");
-    let checked = tool(
-        "shellcheck",
-        Command::new("shellcheck").arg("fix.sh").current_dir(folder),
-    );
-    assert!(checked.status.success(), "{checked:?}");
+    lint(&run.stdout);
     run.stdout
 }
 

@@ -474,12 +474,7 @@ fn esxi(text: &str, options: &[&str], changes: &[(&str, &str)]) -> (i32, String,
 #[test]
 fn a_datastore_is_made_again_when_it_is_the_right_one_and_empty() {
     let text = script(&servers::esx3("san 1"), "parted-util");
-    let path = tempfile::tempdir().expect("a folder");
-    std::fs::write(path.path().join("fix.sh"), &text).expect("writable");
-    crate::support::tool(
-        "shellcheck",
-        Command::new("shellcheck").arg(path.path().join("fix.sh")),
-    );
+    crate::support::lint(&text);
 
     let (code, said, calls) = esxi(&text, &[], &[]);
     assert_eq!(code, 0, "{said}");

@@ -17,6 +17,9 @@ COMMAND = Path(os.environ.get("STRADDLE", REPOSITORY / "target/debug/straddle"))
 # Seconds after which something hangs for sure. Other tests run beside these and come first: nothing here is known to be quick.
 PATIENCE = 1200
 
+# A dozen machines of Java live for some seconds each: compiling what they run once, quickly, takes half the processor time.
+os.environ.setdefault("JDK_JAVA_OPTIONS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")
+
 
 def document(*arguments):
     """What the command prints with --json, whatever its exit status says of it."""

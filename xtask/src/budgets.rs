@@ -4,7 +4,8 @@ use anyhow::{Context, Result, bail};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::run::{cargo, output, run};
+use crate::dist;
+use crate::run::{cargo, output};
 
 /// Packages in Cargo.lock, ours included. It was 220 before moves in place, whose digests have to be as fast as memory, and 224 before
 /// `report`, which brings minijinja for its pages, and 225 before `history`: rusqlite with SQLite bundled, four packages below it, and ours,
@@ -22,7 +23,7 @@ const MAX_PACKAGES_OF_PYTHON: usize = 7;
 const TRACES: &str = "crates/trace/Cargo.toml";
 /// Packages that only this feature needs: Parquet, Arrow's arrays, and what unpacks them.
 const MAX_PACKAGES_OF_PARQUET: usize = 33;
-/// The stripped release binary, in bytes: 18.25 MiB. It was 4 MiB before the readers of captured text, of which there are some
+/// The static binary that is shipped, in bytes: 18.75 MiB, of which 0.3 are its own libc and allocator. It was 4 MiB before the readers of captured text, of which there are some
 /// fifty, each with its own grammar, 5.5 MiB before `bench` (a loop of its own for each engine, statistics, a journal, five
 /// forms of results, the command lines and reports of three other tools), 8 MiB before the simulator, whose pipeline is
 /// compiled for each kind of member, with the texts of all profiles and studies, and 9 MiB before thirteen formats of arrays, volume
@@ -32,9 +33,10 @@ const MAX_PACKAGES_OF_PARQUET: usize = 33;
 /// 14 MiB before `evidence`: some forty readers of logs, counters and results, eleven rules, answers, and 15 MiB before pages, a history and
 /// `serve`: SQLite, an HTTP server, templates, and what reads the documents of six verbs, and 16.5 MiB before `trace` with its readers of sixteen
 /// recorders, and 17.25 MiB before targets that are packed (xz, bzip2), support archives, and replay of recordings,
-/// and 18 MiB before reports on whole machines and support archives of three more tools, and captures with superblocks. 15 MiB with all of it is the aim; with the readers of captured text compiled for size it would be 0.6 MiB less, and `check` of such text 1.24 times
+/// and 18 MiB before reports on whole machines and support archives of three more tools, and captures with superblocks, and 18.25 MiB of another
+/// binary, linked with the libc of the machine, which had to be built for this alone. 15 MiB with all of it is the aim; with the readers of captured text compiled for size it would be 0.6 MiB less, and `check` of such text 1.24 times
 /// as slow.
-const LARGEST_BINARY: u64 = 73 << 18;
+const LARGEST_BINARY: u64 = 75 << 18;
 /// Lines of a source file without its tests; big files hide the interesting part.
 const LONGEST_FILE: usize = 600;
 
@@ -184,8 +186,7 @@ fn licences(faults: &mut Vec<String>) -> Result<()> {
 }
 
 fn binary(faults: &mut Vec<String>) -> Result<()> {
-    run(cargo().args(["build", "--quiet", "--release", "--package", "straddle-cli"]))?;
-    let size = std::fs::metadata("target/release/straddle")?.len();
+    let size = std::fs::metadata(dist::shipped()?)?.len();
     println!("budgets: the binary has {size} of {LARGEST_BINARY} bytes");
     if size > LARGEST_BINARY {
         faults.push(format!(

@@ -10,23 +10,13 @@ use crate::run::{cargo, output, run};
 /// Builds all; with `smoke`, runs both on an image and on bad input and compares what they print.
 pub(crate) fn build(smoke: bool) -> Result<()> {
     packages::for_dist()?;
-    // A smoke test wants an answer soon, a release wants a small fast binary.
-    let profile = if smoke { "dev" } else { "release" };
-    let folder = if smoke { "debug" } else { "release" };
-    for target in [MUSL, WINDOWS] {
-        run(cargo().args([
-            "build",
-            "--quiet",
-            "--package",
-            "straddle-cli",
-            "--profile",
-            profile,
-            "--target",
-            target,
-        ]))?;
-    }
-    let musl = PathBuf::from(format!("target/{MUSL}/{folder}/straddle"));
-    let windows = PathBuf::from(format!("target/{WINDOWS}/{folder}/straddle.exe"));
+    let musl = shipped()?;
+    // The tests run this one, built like this; a release wants a small fast binary.
+    let (profile, folder) = match smoke {
+        true => ("dev", "debug"),
+        false => ("release", "release"),
+    };
+    let windows = built(WINDOWS, profile, &format!("{folder}/straddle.exe"))?;
     is_static(&musl)?;
     needs_the_system_only(&windows)?;
     let archive = archive(&windows)?;
@@ -38,6 +28,20 @@ pub(crate) fn build(smoke: bool) -> Result<()> {
     } else {
         Ok(())
     }
+}
+
+/// The static binary for Linux.
+pub(crate) fn shipped() -> Result<PathBuf> {
+    packages::for_static()?;
+    built(MUSL, "release", "release/straddle")
+}
+
+/// The command for a target, built there.
+fn built(target: &str, profile: &str, program: &str) -> Result<PathBuf> {
+    let command = ["build", "--quiet", "--package", "straddle-cli"];
+    let how = ["--profile", profile, "--target", target];
+    run(cargo().args(command).args(how))?;
+    Ok(PathBuf::from(format!("target/{target}/{program}")))
 }
 
 /// What somebody copies to a server of Windows: the program, its licences and the page to begin with.

@@ -58,6 +58,9 @@ cargo xtask TASK
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    if let Some(cargo) = std::env::var_os(run::CARGO_OF) {
+        return python::as_cargo(&cargo, &args);
+    }
     // A script's own exit status is the answer, and its path is relative to where the user is.
     if let ["lab", rest @ ..] = args.as_slice() {
         return lab(rest);

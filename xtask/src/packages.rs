@@ -61,6 +61,7 @@ const TESTS: &[(&str, &str)] = &[
     ("ldmtool", "oracle for dynamic disks, in the lab too"),
     ("lvm2", "volumes in the lab, and pvs as their oracle"),
     ("mdadm", "arrays in the lab, and --examine as their oracle"),
+    ("musl-tools", "compiler and linker for the static binary"),
     (
         "sosreport",
         "archives of guests in the lab, made by sos itself",
@@ -177,11 +178,10 @@ const TESTS: &[(&str, &str)] = &[
 pub(crate) const MUSL: &str = "x86_64-unknown-linux-musl";
 pub(crate) const WINDOWS: &str = "x86_64-pc-windows-gnu";
 
-/// Packages that these builds need.
+/// Packages that the Windows build and the smoke test of both need.
 const DIST: &[(&str, &str)] = &[
     ("binutils", "readelf: tells a static binary"),
     ("gcc-mingw-w64-x86-64", "linker for the Windows binary"),
-    ("musl-tools", "compiler and linker for the static binary"),
     ("wine", "runs the Windows binary"),
     ("wine64", "runs the Windows binary"),
     ("zip", "what is copied to a server of Windows"),
@@ -190,13 +190,24 @@ const DIST: &[(&str, &str)] = &[
 /// Where the packages of the tests in a browser are named, and where they go.
 const BROWSER_TESTS: &str = "tests/e2e";
 
-/// Installs what the tests need, the Windows target of the toolchain among it: they run that binary, too.
+/// Installs what the tests need.
 pub(crate) fn for_tests() -> Result<()> {
+    to_build_tests()?;
+    to_run_tests()
+}
+
+/// Installs what the tests are built with, and tools of Debian that they run; targets of the toolchain among it, as they run
+/// the static binary and that of Windows, too.
+pub(crate) fn to_build_tests() -> Result<()> {
     install(TESTS)?;
+    targets(&[MUSL, WINDOWS])
+}
+
+/// Installs what the tests run besides, after [`to_build_tests`].
+pub(crate) fn to_run_tests() -> Result<()> {
     node_packages()?;
     python_packages("requirements.txt")?;
-    python_packages("spark.txt")?;
-    targets(&[WINDOWS])
+    python_packages("spark.txt")
 }
 
 /// Where packages of Python go.
@@ -284,10 +295,16 @@ pub(crate) fn for_evidence() -> Result<()> {
     ])
 }
 
-/// Installs what the other builds need.
+/// Installs what the Windows build needs, and the smoke test of both.
 pub(crate) fn for_dist() -> Result<()> {
     install(DIST)?;
-    targets(&[MUSL, WINDOWS])
+    targets(&[WINDOWS])
+}
+
+/// Installs what the static build needs.
+pub(crate) fn for_static() -> Result<()> {
+    install(&[("musl-tools", "compiler and linker for the static binary")])?;
+    targets(&[MUSL])
 }
 
 /// Adds to the toolchain what it is to build for.

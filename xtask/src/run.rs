@@ -11,9 +11,13 @@ pub(crate) fn repository() -> PathBuf {
     path
 }
 
+/// The variable that says where cargo is to what runs in its place.
+pub(crate) const CARGO_OF: &str = "STRADDLE_CARGO";
+
 /// The cargo that runs this.
 pub(crate) fn cargo() -> Command {
-    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+    let named = std::env::var_os(CARGO_OF).or_else(|| std::env::var_os("CARGO"));
+    Command::new(named.unwrap_or_else(|| "cargo".into()))
 }
 
 /// `cargo build` of programs with the features that tests ask for, so that nothing is built twice.

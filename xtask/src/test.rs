@@ -202,10 +202,10 @@ const SLOW: &[Slow] = &[
 /// Runs every test; `rest` goes to `cargo test`. What is more than `--no-fail-fast` asks for a part, and leaves out the module for
 /// Python, which is none of it.
 pub(crate) fn all(rest: &[&str]) -> Result<()> {
-    packages::for_tests()?;
     if rest.iter().all(|word| *word == "--no-fail-fast") {
         everything(rest)
     } else {
+        packages::for_tests()?;
         run(test().args(rest))
     }
 }
@@ -213,7 +213,13 @@ pub(crate) fn all(rest: &[&str]) -> Result<()> {
 /// Everything: the lab and the module for Python beside the rest, as guests, Spark and the many tests that wait for a disk or a clock leave
 /// processors idle in turns.
 fn everything(rest: &[&str]) -> Result<()> {
-    run(test().arg("--no-run"))?;
+    packages::to_build_tests()?;
+    // Packages of other languages come over a network meanwhile.
+    std::thread::scope(|scope| {
+        let packages = scope.spawn(packages::to_run_tests);
+        run(test().arg("--no-run"))?;
+        packages.join().expect("no panic")
+    })?;
     let began = Instant::now();
     let lab = Beside::start("the lab", test().args(rest).args(["--test", LAB]))?;
     // All that follows has what processors have left: guests that serve a load keep their time.

@@ -5,9 +5,11 @@ pub(crate) mod wine;
 
 pub(crate) use straddle_testkit::repository;
 
+use std::collections::BTreeSet;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::OnceLock;
+use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// A folder in memory, where that has room (containers have 64 MiB): what is written to it waits for no disk. It is below `/dev`, where
 /// names are taken for those of devices: not for tests of how a script names a file.
@@ -134,6 +136,35 @@ pub(crate) fn tool(package: &str, command: &mut Command) -> Output {
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "`{program}` failed: {stderr}");
     output
+}
+
+/// Fails when shellcheck has anything to say about a script. It takes longer than most scripts do, so those that differ from one before in
+/// words with digits only (sizes, places, identifiers) are not shown to it.
+pub(crate) fn lint(script: &str) {
+    static SHOWN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    let has_digit = |word: &str| word.bytes().any(|byte| byte.is_ascii_digit());
+    let words = script.split_inclusive(|c: char| !c.is_ascii_alphanumeric());
+    let alike = words.map(|word| match has_digit(word) {
+        true => word.trim_start_matches(|c: char| c.is_ascii_alphanumeric()),
+        false => word,
+    });
+    let mut shown = SHOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if !shown.insert(alike.collect()) {
+        return;
+    }
+    drop(shown);
+    let mut shellcheck = Command::new("shellcheck")
+        .arg("-")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("shellcheck, of the Debian package of that name");
+    let mut text = shellcheck.stdin.take().expect("piped");
+    text.write_all(script.as_bytes()).expect("it reads");
+    drop(text);
+    let said = shellcheck.wait_with_output().expect("it ends");
+    let text = String::from_utf8_lossy(&said.stdout);
+    assert!(said.status.success() && text.is_empty(), "{text}\n{script}");
 }
 
 /// Unpacks the image `name` of `tests/images` into `directory` and gives its file name.
