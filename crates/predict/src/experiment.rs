@@ -2,8 +2,8 @@
 //!
 //! Replicate n of every scenario draws the same random numbers, so what they have in common falls out of their ratio. The
 //! ratio's interval is Student's on the logarithms of the replicates' ratios, never below Stein's
-//! ([`interval`](straddle_workload::interval)), widened by what the halves of the counts differ and by
-//! a request at their ends; more replicates are made until it
+//! ([`interval`](straddle_workload::interval)), widened by the chance of another run, four times as long, which it has to
+//! hold, by what the halves of the counts differ and by a request at their ends; more replicates are made until it
 //! is narrow enough, which the spread and the halves alone decide: the mean is independent of both. The warm-up is cut off by [MSER-5](self#warm-up) on pilot runs. Nothing depends on how many
 //! processors there are.
 //!

@@ -4,6 +4,7 @@ use straddle_geometry::{Bytes, Extent};
 use straddle_workload::{Pattern, Workload};
 
 use crate::model::Device;
+use crate::model::cache::Spread;
 use crate::profile::{Profile, Refusal};
 use crate::requests::{Arrivals, Ground, Requests, Synthetic};
 use crate::script::{Grounds, Kind, Script, Source};
@@ -135,8 +136,13 @@ impl WithDevice for Run<'_> {
         let mut requests = Synthetic::new(workload, *arrivals, &ground, self.seed);
         let room = system.capacity() - self.scenario.offset.get();
         let span = self.scenario.span.map_or(room, Bytes::get);
+        let spread = match workload.pattern {
+            Pattern::Random => Spread::Random(span),
+            Pattern::Sequential => Spread::InOrder(span),
+            _ => Spread::Unknown,
+        };
         let start = Start {
-            span: (workload.pattern == Pattern::Random).then_some(span),
+            spread,
             ..self.start
         };
         system.run(&mut requests, self.length, start)

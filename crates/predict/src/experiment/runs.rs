@@ -15,6 +15,9 @@ use crate::system::{Length, Resource};
 pub(super) const WIDE: f64 = 0.05;
 /// How many times as many they may be.
 const MORE: u32 = 8;
+/// What an interval has to hold is what a run of four times as many requests comes to, whose own chance is a quarter of the
+/// variance: the root of 1 + 1/4.
+const REPEATED: f64 = 1.118_033_988_749_895;
 
 /// All replicates so far.
 pub(super) struct Runs {
@@ -179,7 +182,8 @@ impl Uncertain<'_> {
 
     /// The same without where counts end.
     fn of_replicates(&self) -> Option<f64> {
-        Some(libm::hypot(self.estimate.half_width()?, self.halves))
+        let own = REPEATED * self.estimate.half_width()?;
+        Some(libm::hypot(own, self.halves))
     }
 
     /// Replicates after which what they can make less is expected to be no more than `half`; `None` where it is.
@@ -310,7 +314,7 @@ mod tests {
         for value in [0.1, 0.1 + 2e-3] {
             estimate.push(plain(value));
         }
-        let own = estimate.half_width().expect("two of them");
+        let own = REPEATED * estimate.half_width().expect("two of them");
         let uncertain = |halves| Uncertain {
             estimate: &estimate,
             halves,

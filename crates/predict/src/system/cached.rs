@@ -100,7 +100,7 @@ impl<D: Device> System<D> {
     pub(super) fn warm(&mut self, requests: &mut impl Requests, start: Start) {
         self.fill(requests, start);
         if let Some(cached) = &mut self.cached {
-            cached.cache.leave_out(start.fill, start.span);
+            cached.cache.leave_out(start.fill, start.spread);
         }
     }
 
@@ -116,8 +116,8 @@ impl<D: Device> System<D> {
             return;
         };
         let streams = requests.streams();
-        let made = cache.made(start.fill, start.span);
-        let (enough_written, enough) = cache.warm_after(start.drawn, start.span);
+        let made = cache.made(start.fill, start.spread);
+        let (enough_written, enough) = cache.warm_after(start.drawn, start.spread);
         let (mut written, mut all) = (0, 0);
         for (drawn, stream) in (0_u64..).zip((0..streams).cycle()) {
             let is_written = written >= enough_written || (written == 0 && drawn > FEW);

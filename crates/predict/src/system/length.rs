@@ -1,5 +1,7 @@
 //! How much of a run counts, and how it begins.
 
+use crate::model::cache::Spread;
+
 /// How much of a run counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Length {
@@ -16,8 +18,8 @@ pub(crate) struct Start {
     pub(crate) fill: f64,
     /// The largest fill of all scenarios that are compared: requests are drawn for that one, so that as many are drawn for each.
     pub(crate) drawn: f64,
-    /// Bytes that random requests are spread over. Of a cache that holds a small part of them, few pages are made.
-    pub(crate) span: Option<u64>,
+    /// What requests are spread over. Of a cache that holds a small part of it, few pages are made.
+    pub(crate) spread: Spread,
 }
 
 impl Start {
@@ -25,7 +27,7 @@ impl Start {
         Start {
             fill,
             drawn,
-            span: None,
+            spread: Spread::Unknown,
         }
     }
 }

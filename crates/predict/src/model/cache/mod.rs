@@ -47,6 +47,33 @@ pub(crate) fn destages(profile: &Profile) -> u64 {
     }
 }
 
+/// What requests are spread over, as far as it says how soon a page is met again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Spread {
+    /// So many bytes, in no order.
+    Random(u64),
+    /// So many bytes, one after the other: none is met again before all of them were.
+    InOrder(u64),
+    /// Not known: as a recording or a description has it.
+    #[default]
+    Unknown,
+}
+
+impl Spread {
+    /// True where so many bytes are a small part of it: none is met again.
+    fn is_wide(self, bytes: u64) -> bool {
+        match self {
+            Spread::Random(span) | Spread::InOrder(span) => bytes.saturating_mul(SMALL) <= span,
+            Spread::Unknown => false,
+        }
+    }
+
+    /// True where so many dirty bytes are often written again while they are dirty.
+    fn is_hot(self, bytes: u64) -> bool {
+        matches!(self, Spread::Random(span) if span / HOT <= bytes)
+    }
+}
+
 /// Pages and the rules by which they come and go.
 #[derive(Debug)]
 pub(crate) struct Cache {
@@ -199,30 +226,29 @@ impl Cache {
         self.low + above
     }
 
-    /// True of pages that are a small part of what random requests are spread over: none is met again.
-    fn is_small(&self, pages: usize, span: Option<u64>) -> bool {
-        let bytes = self.page.saturating_mul(pages as u64);
-        span.is_some_and(|span| bytes.saturating_mul(SMALL) <= span)
+    /// True of pages none of which is met again.
+    fn is_small(&self, pages: usize, spread: Spread) -> bool {
+        spread.is_wide(self.page.saturating_mul(pages as u64))
     }
 
     /// How many of the pages between the marks are made before time begins: where none is met again, only those that come to be
     /// destaged.
-    pub(crate) fn made(&self, share: f64, span: Option<u64>) -> usize {
+    pub(crate) fn made(&self, share: f64, spread: Spread) -> usize {
         let pages = self.between_marks(share);
-        match self.is_small(pages, span) {
+        match self.is_small(pages, spread) {
             true => pages.min(MADE),
             false => pages,
         }
     }
 
     /// Pages that were not made are there nevertheless: dirty ones, the ones written last; clean ones, the least recently used.
-    pub(crate) fn leave_out(&mut self, share: f64, span: Option<u64>) {
+    pub(crate) fn leave_out(&mut self, share: f64, spread: Spread) {
         // Where writes are few, fewer were made.
         if self.is_filled {
             self.left_out = self.between_marks(share).saturating_sub(self.used());
         }
         self.pages.leave_out_dirty(self.left_out);
-        if self.keeps && self.is_small(self.most, span) {
+        if self.keeps && self.is_small(self.most, spread) {
             self.pages.leave_out_clean();
         }
     }
@@ -230,16 +256,16 @@ impl Cache {
     /// Pages of writes, and of all requests, after which the cache is as after a long time of work with so much between its
     /// marks: half as many again as it may hold, and several times that where dirty pages are written again before they are
     /// destaged. A request has as many as it would touch if it were aligned, wherever it is.
-    pub(crate) fn warm_after(&self, share: f64, span: Option<u64>) -> (u64, u64) {
+    pub(crate) fn warm_after(&self, share: f64, spread: Spread) -> (u64, u64) {
         let some = |pages: usize| {
             let pages = pages as u64;
             pages + pages / 2
         };
-        let made = self.made(share, span);
+        let made = self.made(share, spread);
         let written = if self.is_write_back { made } else { 0 };
-        let is_hot = |span: u64| span / HOT <= made as u64 * self.page;
-        let turns = if span.is_some_and(is_hot) { TURNS } else { 1 };
-        let kept = self.keeps && !self.is_small(self.most, span);
+        let is_hot = spread.is_hot(made as u64 * self.page);
+        let turns = if is_hot { TURNS } else { 1 };
+        let kept = self.keeps && !self.is_small(self.most, spread);
         let all = if kept { self.most } else { 0 };
         (some(written) * turns, some(all))
     }

@@ -303,7 +303,7 @@ fn warmed(straddles: u64, writes: u64, share: f64, read: &str) -> Cache {
         ("cache.read", read),
     ];
     let mut cache = cache(&settings, SPAN + 4096, 1 << 20).expect("it can be built");
-    let made = cache.made(share, Some(SPAN));
+    let made = cache.made(share, Spread::Random(SPAN));
     assert_eq!(made, MADE, "fewer than the marks");
     for n in 1..=writes {
         // The golden ratio spreads them, and no two of them meet.
@@ -311,7 +311,7 @@ fn warmed(straddles: u64, writes: u64, share: f64, read: &str) -> Cache {
         let off = if n.is_multiple_of(straddles) { 2048 } else { 0 };
         cache.warm(Operation::write(place * 4096 + off, 4096), made);
     }
-    cache.leave_out(share, Some(SPAN));
+    cache.leave_out(share, Spread::Random(SPAN));
     cache
 }
 
@@ -357,4 +357,27 @@ fn clean_pages_that_were_not_made_make_room_first() {
         assert_eq!(cache.read(read(place)), Found::All, "{place}");
     }
     assert_eq!(cache.used(), 12_288, "what is dirty stays");
+}
+
+#[test]
+fn few_pages_are_made_where_none_is_met_again() {
+    const BYTES: u64 = 64 << 20;
+    let settings = [("cache.size", "64 MiB"), ("cache.high", "0.75")];
+    let cache = cache(&settings, 1 << 44, 1 << 20).expect("it can be built");
+    let pages = cache.between_marks(1.0);
+    assert!(pages > MADE, "{pages}");
+    let wide = SMALL * BYTES;
+    for (spread, made) in [
+        (Spread::Random(wide), MADE),
+        (Spread::InOrder(wide), MADE),
+        (Spread::Random(BYTES), pages),
+        (Spread::InOrder(BYTES), pages),
+        (Spread::Unknown, pages),
+    ] {
+        assert_eq!(cache.made(1.0, spread), made, "{spread:?}");
+    }
+    // In order, a page is written again when all others were: it is clean by then.
+    let drawn = |spread| cache.warm_after(1.0, spread).0;
+    assert_eq!(drawn(Spread::InOrder(BYTES)), drawn(Spread::Unknown));
+    assert_eq!(drawn(Spread::Random(BYTES)), TURNS * drawn(Spread::Unknown));
 }
