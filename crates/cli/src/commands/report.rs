@@ -115,11 +115,14 @@ fn write(path: &Path, text: &str, replace: bool) -> anyhow::Result<()> {
         .parent()
         .filter(|folder| !folder.as_os_str().is_empty());
     let written = || {
-        let mut builder = tempfile::Builder::new();
+        let folder = folder.unwrap_or(Path::new("."));
         // As any new file, not for its owner alone.
         #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let mut file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+        let mut file = tempfile::Builder::new()
+            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
+            .tempfile_in(folder)?;
+        #[cfg(not(unix))]
+        let mut file = tempfile::Builder::new().tempfile_in(folder)?;
         file.write_all(text.as_bytes())?;
         if replace {
             file.persist(path)?;
