@@ -11,7 +11,7 @@ use crate::notes::{Found, Notes};
 use crate::others;
 use crate::prefix::{Behind, Prefix};
 use crate::table::{Head, Heads, is_ruler};
-use crate::upright::{Objects, Upright, begins_upright, is_mark};
+use crate::upright::{Objects, Upright, begins_upright, field, is_mark};
 use messages::{Pending, messages_in};
 use std::rc::Rc;
 
@@ -336,12 +336,8 @@ impl<'g> Session<'g> {
         if self.upright.is_empty() && !begins_upright(text, hits) {
             return false;
         }
-        let pair = text.split_once(" | ");
-        // Nothing in a field, and the blank behind the bar is gone.
-        let pair = pair.or_else(|| Some((text.strip_suffix(" |")?, "")));
-        let pair = pair.or_else(|| text.split_once(':'));
         let is_key = |key: &str| key.trim().len() <= 64 && !key.trim().is_empty();
-        match pair.filter(|(key, _)| is_key(key)) {
+        match field(text).filter(|(key, _)| is_key(key)) {
             Some((key, value)) if self.upright.push(line.number, key, value) => {
                 // Longer texts of other outputs have colons too.
                 self.upright.len() > 1

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
+use straddle_stack::activity::Quantity;
 
 use crate::fields;
 use crate::format::Format;
@@ -10,6 +11,16 @@ use crate::line::Line;
 
 /// Names of which a column may have any.
 pub(crate) type Names = &'static [&'static str];
+
+/// What the figures of a column are, and by what they are multiplied.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Meaning {
+    pub(crate) quantity: Quantity,
+    pub(crate) factor: f64,
+}
+
+/// Finds out what a column says by the words of its name.
+pub(crate) type Meant = fn(&str) -> Option<Meaning>;
 
 /// The names of columns, and how rows are cut into cells.
 #[derive(Clone, Debug)]
@@ -21,6 +32,8 @@ pub(crate) struct Head {
     style: Style,
     /// Where columns of these names stand: every row asks for the same ones.
     places: RefCell<Places>,
+    /// What the columns say whose names are read word by word.
+    meanings: OnceCell<Vec<(usize, Meaning)>>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -120,7 +133,7 @@ pub(crate) struct Row<'r> {
 }
 
 /// What stands between cells: people draw tables of the other ones, too.
-const BARS: [char; 4] = ['|', '│', '┃', '║'];
+pub(crate) const BARS: [char; 4] = ['|', '│', '┃', '║'];
 /// Longer than any row of a view.
 const LONGEST_ROW: usize = 1 << 16;
 /// More columns than any view has.
@@ -133,7 +146,25 @@ impl Head {
             columns,
             style,
             places: RefCell::default(),
+            meanings: OnceCell::new(),
         }
+    }
+
+    /// What columns say by the words of their names, each thing once: where several say it, the first. Only one reader has such words.
+    pub(crate) fn meanings(&self, by: Meant) -> &[(usize, Meaning)] {
+        self.meanings.get_or_init(|| {
+            let mut found: Vec<(usize, Meaning)> = Vec::new();
+            for (at, column) in self.columns.iter().enumerate() {
+                if let Some(meaning) = by(column)
+                    && found
+                        .iter()
+                        .all(|(_, known)| known.quantity != meaning.quantity)
+                {
+                    found.push((at, meaning));
+                }
+            }
+            found
+        })
     }
 
     /// Gives `use_them` the columns that have these names, in the order of the names.
@@ -316,6 +347,23 @@ impl<'r> Row<'r> {
         })
     }
 
+    /// What its columns say by the words of their names, with the figure and its line.
+    pub(crate) fn meant(&self, by: Meant) -> impl Iterator<Item = (Meaning, f64, Line<'r>)> {
+        let meanings = self.head.meanings(by).iter();
+        meanings.filter_map(|(column, meaning)| {
+            let cell = self.cells.get(*column)?.as_ref();
+            if is_nothing(cell) {
+                return None;
+            }
+            let text = fields::bare(cell);
+            let has_no_fractions =
+                meaning.quantity.is_counter() || meaning.quantity == Quantity::FileSize;
+            let counted = has_no_fractions.then(|| count(text)).flatten();
+            let value = counted.or_else(|| self.any(text))?;
+            Some((*meaning, value, self.line_of(*column)))
+        })
+    }
+
     fn line_of(&self, column: usize) -> Line<'r> {
         match self.lines.get(column) {
             Some((number, text)) => Line {
@@ -413,6 +461,7 @@ fn cells<'t>(text: &'t str, style: &Style) -> Vec<Cow<'t, str>> {
             cells.extend(text.split_whitespace().map(Cow::Borrowed));
             cells
         }
+        Style::Ruled(places) if is_narrow(places) => cells_below_names(text, places),
         Style::Ruled(places) => {
             let mut cells = Vec::new();
             let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
@@ -439,6 +488,35 @@ fn cells<'t>(text: &'t str, style: &Style) -> Vec<Cow<'t, str>> {
             cells
         }
     }
+}
+
+/// Whether a ruler is as wide as the names, as PowerShell draws it, and not as wide as the columns.
+fn is_narrow(places: &[(usize, usize)]) -> bool {
+    places.windows(2).any(|pair| match pair {
+        [(_, end), (next, _)] => *next > end + 1,
+        _ => false,
+    })
+}
+
+/// Cells that begin where their names begin; or that end where these end, and may begin before them.
+fn cells_below_names<'t>(text: &'t str, places: &[(usize, usize)]) -> Vec<Cow<'t, str>> {
+    let bytes: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    let begin = |(from, _): &(usize, usize)| {
+        let at = bytes.get(*from).copied().unwrap_or(text.len());
+        let is_within = text[at..].starts_with(|c: char| !c.is_whitespace());
+        match text[..at].rfind(char::is_whitespace) {
+            _ if !is_within => at,
+            Some(blank) => blank + text[blank..].chars().next().map_or(1, char::len_utf8),
+            None => 0,
+        }
+    };
+    let mut begins: Vec<usize> = places.iter().map(begin).collect();
+    begins.push(text.len());
+    let cells = begins.windows(2).map(|pair| match pair {
+        [from, to] => Cow::Borrowed(text.get(*from..*to).unwrap_or_default().trim()),
+        _ => Cow::Borrowed(""),
+    });
+    cells.collect()
 }
 
 /// A name of a column as readers know it.
@@ -562,6 +640,23 @@ mod tests {
         );
         assert_eq!(trimmed, Some((12_345_678.0, "sales".to_owned())));
         assert_eq!(read("database_name\treads", None, "sales db"), None);
+    }
+
+    #[test]
+    fn cells_may_be_wider_than_a_ruler_that_is_as_wide_as_the_names() {
+        for (row, value) in [
+            ("E: of db 1      e:     12.5", 12.5),
+            ("sales db on e:  e: 123456.75", 123_456.75),
+            ("a               e:        7", 7.0),
+        ] {
+            let found = read(
+                "Database_Name   Drive Reads",
+                Some("-------------   ----- -----"),
+                row,
+            );
+            let name = row.split("  ").next().unwrap_or_default().to_owned();
+            assert_eq!(found, Some((value, name)), "{row}");
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::json::{Event, Met};
 use crate::marks::{Hits, marks};
 use crate::notes::Notes;
 use crate::number;
-use crate::table::Head;
+use crate::table::{BARS, Head};
 use std::fmt::Write;
 
 /// Fields of one row, and characters of one.
@@ -200,10 +200,26 @@ fn names_a_table(key: &str, hits: Hits) -> bool {
     })
 }
 
-/// What stands above a row of one field a line.
+/// What stands above a row of one field a line: of mysql, and of psql with or without borders.
 pub(crate) fn is_mark(text: &str) -> bool {
+    let inner = text.trim_start_matches(['+', '┌', '├', '╔', '╠']);
+    let of_psql = inner.strip_prefix(['-', '─', '═']);
     text.starts_with("***") && text.ends_with("***")
-        || text.starts_with("-[ ") && text.contains(']')
+        || of_psql.is_some_and(|rest| rest.starts_with("[ ") && rest.contains(']'))
+}
+
+/// The name of a field, and what is in it.
+pub(crate) fn field(text: &str) -> Option<(&str, &str)> {
+    let bordered = text
+        .strip_prefix(BARS)
+        .and_then(|rest| rest.strip_suffix(BARS));
+    if let Some(inner) = bordered {
+        return inner.split_once(BARS);
+    }
+    let pair = text.split_once(" | ").or_else(|| text.split_once(" │ "));
+    // Nothing in a field, and the blank behind the bar is gone.
+    let pair = pair.or_else(|| Some((text.strip_suffix(BARS)?.strip_suffix(' ')?, "")));
+    pair.or_else(|| text.split_once(':'))
 }
 
 /// The first field of a list, by one of the names that tell tables: `physical_name : E:\\data.mdf`.
@@ -233,6 +249,29 @@ mod tests {
         let series = gathered.series().flat_map(|(_, series)| series);
         let figures = series.map(|of| format!("{:?} {}", of.quantity, of.summary.sum.get()));
         (is_table, figures.collect())
+    }
+
+    #[test]
+    fn fields_of_psql_have_bars_between_and_around_them() {
+        for mark in [
+            "-[ RECORD 1 ]-+---",
+            "+-[ RECORD 2 ]-+---+",
+            "┌─[ RECORD 3 ]─┬───┐",
+            "─[ RECORD 4 ]─┬──",
+        ] {
+            assert!(is_mark(mark), "{mark}");
+        }
+        assert!(!is_mark("+------+-----+") && !is_mark("[ RECORD ]"));
+        for (text, expected) in [
+            ("reads | 12", ("reads", "12")),
+            ("reads │ 12", ("reads", "12")),
+            ("reads |", ("reads", "")),
+            ("| reads  | 12 |", (" reads  ", " 12 ")),
+            ("║ reads  │ 12 ║", (" reads  ", " 12 ")),
+            ("reads: 12", ("reads", " 12")),
+        ] {
+            assert_eq!(field(text), Some(expected), "{text}");
+        }
     }
 
     /// A row has nothing of the one before it, whose memory and table it uses.

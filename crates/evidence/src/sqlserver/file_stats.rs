@@ -2,10 +2,11 @@
 
 use straddle_stack::activity::{Quantity, Span};
 
-use super::{PATHS, file_of};
+use super::names::meaning;
+use super::{LOGICAL, PATHS, file_of};
 use crate::format::{Body, Format, Shape, Taken};
 use crate::line::Line;
-use crate::notes::Notes;
+use crate::notes::{At, Notes};
 use crate::stamp::{self, Order};
 use crate::subject::Subject;
 use crate::table::{Head, Row};
@@ -26,6 +27,12 @@ pub(crate) static FORMAT: Format = Format {
             "read latency",
             "read_latency",
             "read stall",
+            "avg read",
+            "avg_read",
+            "avgread",
+            "average read",
+            "average_read",
+            "read wait",
             "io_stall",
             "physical_name",
             // The first and the second name in lists of dbatools.
@@ -71,48 +78,28 @@ impl Body for Nameless {
     }
 }
 
-const READS: [&str; 4] = ["num_of_reads", "numberreads", "num_reads", "numberofreads"];
-const READ_LATENCY: [&str; 11] = [
-    "readlatency",
-    "read_latency",
-    "read_latency_ms",
-    "readlatencyms",
-    "avg_read_latency_ms",
-    "avg_read_stall_ms",
-    "read_latency_(ms)",
-    "avg_read_latency",
-    "avg_read_latency_(ms)",
-    "avg_read_stall",
-    "avg_read_stall_(ms)",
-];
-const WRITE_LATENCY: [&str; 11] = [
-    "writelatency",
-    "write_latency",
-    "write_latency_ms",
-    "writelatencyms",
-    "avg_write_latency_ms",
-    "avg_write_stall_ms",
-    "write_latency_(ms)",
-    "avg_write_latency",
-    "avg_write_latency_(ms)",
-    "avg_write_stall",
-    "avg_write_stall_(ms)",
-];
+/// Tables of other servers have files with reads and writes, too.
+const OF_OTHERS: [&str; 3] = ["count_read", "event_name", "datname"];
 
 fn is(head: &Head) -> bool {
     let who = [
         &PATHS[..],
+        &LOGICAL[..],
         &["file_id", "fileid", "drive", "volume_mount_point"],
     ]
     .concat();
+    let says = |quantities: &[Quantity]| {
+        let mut meanings = head.meanings(meaning).iter();
+        meanings.any(|(_, meaning)| quantities.contains(&meaning.quantity))
+    };
     let what = [
-        &READS[..],
-        &READ_LATENCY[..],
-        &WRITE_LATENCY[..],
-        &["num_of_writes"],
-    ]
-    .concat();
-    head.has_any(&who) && head.has_any(&what)
+        Quantity::ReadLatency,
+        Quantity::WriteLatency,
+        Quantity::ReadTime,
+        Quantity::WriteTime,
+    ];
+    let raw = head.has_any(&["num_of_reads", "num_of_writes", "numberreads"]);
+    head.has_any(&who) && (raw || says(&what)) && !head.has_any(&OF_OTHERS)
 }
 
 fn read(row: &Row<'_>, notes: &mut Notes<'_>) {
@@ -132,137 +119,13 @@ fn read(row: &Row<'_>, notes: &mut Notes<'_>) {
         ])
         .and_then(|text| stamp::local(text, stamp::order_of(text).unwrap_or(Order::MonthFirst)));
     let at = notes.at(row.line, moment);
-    let columns: [(&[&str], Quantity, Span, f64); 13] = [
-        (&READS, Quantity::Reads, Span::SinceStart, 1.0),
-        (
-            &[
-                "num_of_writes",
-                "numberwrites",
-                "num_writes",
-                "numberofwrites",
-            ],
-            Quantity::Writes,
-            Span::SinceStart,
-            1.0,
-        ),
-        (
-            &[
-                "num_of_bytes_read",
-                "bytesread",
-                "numberofbytesread",
-                "bytes_read",
-            ],
-            Quantity::ReadBytes,
-            Span::SinceStart,
-            1.0,
-        ),
-        (
-            &[
-                "num_of_bytes_written",
-                "byteswritten",
-                "numberofbyteswritten",
-                "bytes_written",
-            ],
-            Quantity::WrittenBytes,
-            Span::SinceStart,
-            1.0,
-        ),
-        (
-            &["io_stall_read_ms", "iostallreadms", "iostallread"],
-            Quantity::ReadTime,
-            Span::SinceStart,
-            1e-3,
-        ),
-        (
-            &["io_stall_write_ms", "iostallwritems", "iostallwrite"],
-            Quantity::WriteTime,
-            Span::SinceStart,
-            1e-3,
-        ),
-        (
-            &["size_on_disk_bytes", "bytesondisk", "sizeondiskbytes"],
-            Quantity::FileSize,
-            Span::State,
-            1.0,
-        ),
-        (
-            &["sizeondiskmb"],
-            Quantity::FileSize,
-            Span::State,
-            1024.0 * 1024.0,
-        ),
-        (&READ_LATENCY, Quantity::ReadLatency, Span::SinceStart, 1e-3),
-        (
-            &WRITE_LATENCY,
-            Quantity::WriteLatency,
-            Span::SinceStart,
-            1e-3,
-        ),
-        (
-            &[
-                "latency",
-                "overall_latency",
-                "avg_io_latency_ms",
-                "overall_latency_(ms)",
-                "avg_io_latency",
-                "avg_io_latency_(ms)",
-                "avg_io_stall_ms",
-            ],
-            Quantity::TransferLatency,
-            Span::SinceStart,
-            1e-3,
-        ),
-        (
-            &["avgbperread", "avg_bytes/read", "avg_bytes_per_read"],
-            Quantity::ReadSize,
-            Span::SinceStart,
-            1.0,
-        ),
-        (
-            &["avgbperwrite", "avg_bytes/write", "avg_bytes_per_write"],
-            Quantity::WriteSize,
-            Span::SinceStart,
-            1.0,
-        ),
-    ];
-    for (names, quantity, span, factor) in columns {
-        let counts = matches!(
-            quantity,
-            Quantity::Reads
-                | Quantity::Writes
-                | Quantity::ReadBytes
-                | Quantity::WrittenBytes
-                | Quantity::ReadTime
-                | Quantity::WriteTime
-                | Quantity::FileSize
-        );
-        let read = if counts {
-            row.count(names)
-        } else {
-            row.number(names)
+    for (said, value, line) in row.meant(meaning) {
+        let span = match said.quantity {
+            Quantity::FileSize => Span::State,
+            _ => Span::SinceStart,
         };
-        if let Some((value, line)) = read {
-            notes.add(
-                crate::notes::At { line, ..at },
-                &subject,
-                quantity,
-                span,
-                value * factor,
-            );
-        }
-    }
-    if let Some((value, line)) = row.number(&[
-        "avgbpertransfer",
-        "avg_bytes/transfer",
-        "avg_bytes_per_transfer",
-    ]) {
-        notes.add(
-            crate::notes::At { line, ..at },
-            &subject,
-            Quantity::TransferSize,
-            Span::SinceStart,
-            value,
-        );
+        let at = At { line, ..at };
+        notes.add(at, &subject, said.quantity, span, value * said.factor);
     }
 }
 

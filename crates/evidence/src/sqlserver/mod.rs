@@ -3,6 +3,7 @@
 pub(crate) mod blitz;
 pub(crate) mod file_stats;
 pub(crate) mod files;
+mod names;
 
 use straddle_stack::activity::Role;
 
@@ -11,20 +12,40 @@ use crate::notes::Notes;
 use crate::subject::Subject;
 use crate::table::Row;
 
-const DATABASES: [&str; 5] = ["database_name", "databasename", "dbname", "db", "database"];
+const DATABASES: [&str; 7] = [
+    "database_name",
+    "databasename",
+    "dbname",
+    "db_name",
+    "db",
+    "database",
+    "database_nm",
+];
 
 /// Where the path of a file stands.
-const PATHS: [&str; 7] = [
+const PATHS: [&str; 9] = [
     "physical_name",
     "physicalname",
     "file_physical_name",
     "filename",
     "file_name",
     "physical_file_name",
+    "physicalfilename",
     "physical_path",
+    "file_path",
 ];
 
-/// The file that a row is about: its path, or the numbers of its database and of itself.
+/// Where the name of a file within its database stands.
+const LOGICAL: [&str; 6] = [
+    "logical_name",
+    "logicalname",
+    "file_logical_name",
+    "filelogicalname",
+    "logical_file_name",
+    "logicalfilename",
+];
+
+/// The file that a row is about: its path, or its number or name in its database.
 fn file_of(row: &Row<'_>, notes: &mut Notes<'_>) -> Option<Subject> {
     let database = row.text(&DATABASES);
     let server = row.text(&["servername", "server_name", "sqlinstance", "computername"]);
@@ -34,7 +55,9 @@ fn file_of(row: &Row<'_>, notes: &mut Notes<'_>) -> Option<Subject> {
         Some(path) => Subject::file(path),
         None => {
             let of = database.or_else(|| row.text(&["database_id", "dbid"]))?;
-            let file = row.text(&["file_id", "fileid"])?;
+            let file = row
+                .text(&["file_id", "fileid"])
+                .or_else(|| row.text(&LOGICAL))?;
             Subject::file(&format!("{of}:{file}"))
         }
     };
