@@ -1,6 +1,7 @@
 use std::sync::Arc;
-use straddle_stack::activity::{Figure, Moment, Quantity, Role, Span, Statistic};
+use straddle_stack::activity::{Figure, Moment, Quantity, Role, Span, Statistic, Unit};
 
+use crate::errorlog::backup::Unnamed;
 use crate::gathered::{Gathered, Handle, Name, Noted};
 use crate::line::Line;
 use crate::subject::Subject;
@@ -16,14 +17,19 @@ pub(crate) struct Notes<'g> {
     pub(crate) collected: Option<Moment>,
     /// The event that a message is in.
     pub(crate) event: Option<crate::stamp::Event>,
-    /// The database that was spoken of last.
+    /// The database that was spoken of last, and when.
     pub(crate) database: Option<Arc<str>>,
+    pub(crate) database_at: Option<Moment>,
+    /// The summary of a backup of which no line above said whose it is.
+    pub(crate) unnamed: Option<Box<Unnamed>>,
     /// The last message of SQL Server that was read as text: Event Viewer copies the XML of the same event below it.
     pub(crate) told: Option<Told>,
     /// What stood above reports of sysstat.
     pub(crate) reports: crate::linux::Reports,
     /// Whose the first line is that names its host.
     host: Option<Box<str>>,
+    /// The last line with a figure that cannot be: it is counted once, however many it has.
+    impossible: u64,
     /// What the input is.
     pub(crate) found: Found,
 }
@@ -89,9 +95,12 @@ impl<'g> Notes<'g> {
             collected: None,
             event: None,
             database: None,
+            database_at: None,
+            unnamed: None,
             told: None,
             reports: crate::linux::Reports::default(),
             host: None,
+            impossible: 0,
             found: Found::default(),
         }
     }
@@ -151,8 +160,8 @@ impl<'g> Notes<'g> {
             statistic,
             span,
         };
-        let Some(value) = sound(value) else {
-            return self.unread(&at.line);
+        let Some(value) = sound(quantity, value) else {
+            return self.impossible(&at.line);
         };
         let noted = Noted {
             file: &self.file,
@@ -179,8 +188,8 @@ impl<'g> Notes<'g> {
             // Nobody was waited for: zero is no latency, and no size, and would count as a quick interval.
             return;
         }
-        let Some(value) = sound(value) else {
-            return self.unread(&at.line);
+        let Some(value) = sound(channel.name.quantity, value) else {
+            return self.impossible(&at.line);
         };
         let noted = Noted {
             file: &self.file,
@@ -215,6 +224,14 @@ impl<'g> Notes<'g> {
     pub(crate) fn unread(&mut self, line: &Line<'_>) {
         self.found.not_understood += 1;
         self.remark(UNREAD, line);
+    }
+
+    /// A line with a figure that no disk can have had.
+    fn impossible(&mut self, line: &Line<'_>) {
+        if self.impossible != line.number {
+            self.impossible = line.number;
+            self.unread(line);
+        }
     }
 
     /// A line of a tool whose figures are not read.
@@ -271,12 +288,60 @@ fn is_same_host(a: &str, b: &str) -> bool {
     short(a) == short(b)
 }
 
-/// No quantity is negative, except by a fault or a counter that says that it knows nothing.
-fn sound(value: f64) -> Option<Figure> {
-    Figure::new(value).filter(|figure| *figure >= Figure::ZERO)
+/// A figure that can be. None is negative, except by a fault or a counter that says that it knows nothing; and where a counter went backwards,
+/// tools print what is left of 2⁶⁴, as `18446744073709551.61` ms.
+fn sound(quantity: Quantity, value: f64) -> Option<Figure> {
+    let can_be = value < LEAST_OF_LARGE || value < too_large(quantity);
+    Figure::new(value).filter(|figure| can_be && *figure >= Figure::ZERO)
+}
+
+/// Smaller figures of any quantity can be.
+const LEAST_OF_LARGE: f64 = 10_000.0;
+
+/// More than any disk or array of disks comes to.
+fn too_large(quantity: Quantity) -> f64 {
+    const DAY: f64 = 86_400.0;
+    match (quantity.unit(), quantity.rate()) {
+        (Unit::Seconds, Some(_)) => DAY,
+        (Unit::Fraction, _) => LEAST_OF_LARGE,
+        (Unit::PerSecond, _) | (Unit::Bytes, Some(_)) => 1e12,
+        (Unit::BytesPerSecond, _) => 1e15,
+        (Unit::Count, _) if is_queue(quantity) => 1e9,
+        _ => f64::INFINITY,
+    }
+}
+
+const fn is_queue(quantity: Quantity) -> bool {
+    matches!(
+        quantity,
+        Quantity::QueueLength | Quantity::ReadQueueLength | Quantity::WriteQueueLength
+    )
 }
 
 pub(crate) const UNREAD: &str = "not understood";
 const TOO_MANY: &str = "with figures of more volumes, files and disks than are kept";
 const OTHER_HOST: &str = "of another host than the first";
 pub(crate) const CLOCK_BACK: &str = "at which the clock goes back";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_counter_that_went_backwards_leaves_is_no_figure() {
+        for (quantity, most, wrapped) in [
+            (Quantity::ReadLatency, 7200.0, 18_446_744_073_709.55),
+            (Quantity::ReadRate, 20e6, 18_446_744_073_709_552.0),
+            (Quantity::TransferThroughput, 1e12, 1.8e19),
+            (Quantity::Utilization, 9000.0, 184_467_440_737_095.5),
+            (Quantity::QueueLength, 1e6, 1.8e16),
+            (Quantity::TransferSize, 1e9, 9.4e21),
+        ] {
+            assert!(sound(quantity, most).is_some(), "{quantity}");
+            assert!(sound(quantity, wrapped).is_none(), "{quantity}");
+        }
+        // Sums grow for years.
+        assert!(sound(Quantity::ReadTime, 1e10).is_some());
+        assert!(sound(Quantity::ReadLatency, -1.0).is_none());
+    }
+}

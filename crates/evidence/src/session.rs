@@ -2,6 +2,7 @@
 
 mod messages;
 
+use crate::errorlog::backup;
 use crate::format::{Body, Document, Format, Shape, Taken};
 use crate::gathered::Gathered;
 use crate::json::{Met, State, Walker};
@@ -202,6 +203,7 @@ impl<'g> Session<'g> {
         }
         self.end_body();
         self.end_upright();
+        backup::settle(&mut self.notes);
         (self.notes.found, self.number)
     }
 

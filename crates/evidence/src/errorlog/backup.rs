@@ -1,11 +1,11 @@
 //! Messages 3014 and 18264: how many pages a backup or a restore went over, and how long it took.
 
-use straddle_stack::activity::{Quantity, Span};
+use straddle_stack::activity::{Moment, Quantity, Span};
 
-use super::{at, message};
+use super::{at, message, moment};
 use crate::format::{Format, Reading, Shape};
 use crate::line::Line;
-use crate::notes::Notes;
+use crate::notes::{At, Notes};
 use crate::number;
 use crate::subject::Subject;
 use crate::word;
@@ -79,10 +79,64 @@ pub(super) fn name(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
     };
     match found {
         Some(name) => {
-            notes.database = Some(name.trim().into());
+            named(name.trim(), moment(line), notes);
             Reading::Done
         }
         None => Reading::Other,
+    }
+}
+
+/// A line says of which database a backup is.
+pub(super) fn named(name: &str, at: Option<Moment>, notes: &mut Notes<'_>) {
+    if let Some(above) = notes.unnamed.take() {
+        let is_its = at.is_some_and(|at| above.is_of(at));
+        above.note(if is_its { name } else { NOBODY }, notes);
+    }
+    notes.database = Some(name.into());
+    notes.database_at = at;
+}
+
+/// The name of a database that is not known.
+const NOBODY: &str = "-";
+
+/// A summary whose database may be named below it: in logs that have the newest line first.
+pub(crate) struct Unnamed {
+    figures: [(Quantity, f64); 3],
+    number: u64,
+    text: String,
+    moment: Moment,
+}
+
+impl Unnamed {
+    /// Whether a message of that moment is of the same backup: it was written just before the summary.
+    fn is_of(&self, at: Moment) -> bool {
+        (0.0..=2.0).contains(&self.moment.since(at))
+    }
+
+    fn note(&self, database: &str, notes: &mut Notes<'_>) {
+        let line = Line {
+            number: self.number,
+            text: &self.text,
+        };
+        let at = At {
+            line,
+            moment: Some(self.moment),
+        };
+        note(at, database, self.figures, notes);
+    }
+}
+
+/// Notes a summary of which no line says whose it is.
+pub(crate) fn settle(notes: &mut Notes<'_>) {
+    if let Some(above) = notes.unnamed.take() {
+        above.note(NOBODY, notes);
+    }
+}
+
+fn note(at: At<'_>, database: &str, figures: [(Quantity, f64); 3], notes: &mut Notes<'_>) {
+    let subject = Subject::database(database);
+    for (quantity, value) in figures {
+        notes.add(at, &subject, quantity, Span::Event, value);
     }
 }
 
@@ -126,8 +180,7 @@ pub(super) fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
         notes.unread(line);
         return Reading::Done;
     };
-    let database = notes.database.clone();
-    let subject = Subject::database(database.as_deref().unwrap_or("-"));
+    settle(notes);
     let at = at(line, notes);
     let quantities = match restore {
         true => [
@@ -141,8 +194,22 @@ pub(super) fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
             Quantity::BackupReported,
         ],
     };
-    for (quantity, value) in quantities.into_iter().zip([pages, seconds, reported]) {
-        notes.add(at, &subject, quantity, Span::Event, value);
+    let [first, second, third] = quantities;
+    let figures = [(first, pages), (second, seconds), (third, reported)];
+    // A database that is spoken of later is that of another backup: the newest line is the first.
+    let is_later = notes.database_at.zip(at.moment);
+    let is_later = is_later.is_some_and(|(named, done)| named > done);
+    match (notes.database.clone().filter(|_| !is_later), at.moment) {
+        (Some(database), _) => note(at, &database, figures, notes),
+        (None, Some(moment)) => {
+            notes.unnamed = Some(Box::new(Unnamed {
+                figures,
+                number: line.number,
+                text: line.text.to_owned(),
+                moment,
+            }));
+        }
+        (None, None) => note(at, NOBODY, figures, notes),
     }
     Reading::Done
 }

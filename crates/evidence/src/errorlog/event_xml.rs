@@ -240,7 +240,7 @@ impl Event {
             ),
             // Of a database, its log, a differential.
             ("18264" | "18265" | "18270", [database, ..]) => {
-                notes.database = Some((*database).into());
+                backup::named(database, self.moment, notes);
                 return;
             }
             _ => self.message.clone(),

@@ -8,7 +8,7 @@ pub(crate) mod misaligned;
 pub(crate) mod sector;
 pub(crate) mod stall;
 
-use straddle_stack::activity::Role;
+use straddle_stack::activity::{Moment, Role};
 
 use crate::line::Line;
 use crate::notes::{At, Notes};
@@ -34,9 +34,13 @@ fn message(text: &str) -> &str {
 /// When a message was written: what its line says, or the event that it is in.
 fn at<'t>(line: &Line<'t>, notes: &mut Notes<'_>) -> At<'t> {
     notes.of_host(prefix::host(line.text), line);
-    let own = stamp::first(prefix::behind(line.text)).or_else(|| stamp::first(line.text));
-    let moment = own.or_else(|| notes.event.and_then(stamp::Event::moment));
+    let moment = moment(line).or_else(|| notes.event.and_then(stamp::Event::moment));
     notes.at(*line, moment)
+}
+
+/// The time that the line of a message says.
+fn moment(line: &Line<'_>) -> Option<Moment> {
+    stamp::first(prefix::behind(line.text)).or_else(|| stamp::first(line.text))
 }
 
 /// What a database keeps in a file, by its name.
