@@ -3,6 +3,9 @@
 /// What a line of such an output has in it, and of what it is then said to be.
 type Other = (&'static [&'static str], &'static str);
 
+/// What logs of the Performance Data Helper begin with.
+const PDH: &str = "(PDH-";
+
 /// As it is counted: so many lines of that.
 macro_rules! other {
     ($($word:literal)+ => $tool:literal) => {
@@ -22,6 +25,25 @@ const OTHERS: &[Other] = &[
     other!("alloc" "pool" "free" "read" "write" => "zpool iostat"),
     other!("avque" "avwait" "avserv" => "sar -d of Solaris or AIX"),
     other!("DISKREAD," "Disk Read" => "nmon"),
+    // Where it has counters of disks, and their names are known, it is read.
+    (
+        &[PDH],
+        "of Performance Monitor or esxtop without a counter of a disk that is read",
+    ),
+    other!("rtps" "wtps" "bread/s" => "sar -b, which has no latency and no disks"),
+    other!("LVM |" "avio" => "atop"),
+    other!("DSK |" "avio" => "atop"),
+    other!("--dsk/" "-dsk/" => "dstat"),
+    other!("rpc bklog" "ops/s" => "nfsiostat"),
+    other!("r  b   swpd" "bi    bo" => "vmstat, which has no latency and no disks"),
+    other!("Histogram: latency of" "(us)" => "vscsiStats"),
+    other!("blk_read_time" "calls" => "pg_stat_statements"),
+    other!("I/O Timings: " "read=" => "EXPLAIN of PostgreSQL"),
+    other!("rd_avkb" "rd_rt" => "pt-diskstats"),
+    other!("ReadLatencyMax" "WriteLatencyMax" => "Get-StorageReliabilityCounter"),
+    other!("Innodb_data_reads" => "SHOW GLOBAL STATUS of MySQL"),
+    other!("\"msg\":\"Slow query\"" => "MongoDB's log"),
+    other!("\"msg\":\"WiredTiger message\"" => "MongoDB's log"),
     other!("kB_rd/s" "kB_wr/s" => "pidstat"),
     other!("Total DISK READ" => "iotop"),
     other!("wait_type" "waiting_tasks_count" => "wait statistics of SQL Server"),
@@ -48,8 +70,9 @@ pub(crate) fn of(text: &str) -> Option<&'static str> {
     /// Longer lines are no names of columns.
     const LONGEST: usize = 1 << 12;
     let has_all = |(words, _): &&Other| words.iter().all(|word| text.contains(word));
-    let (_, what) = OTHERS.iter().find(has_all)?;
-    (text.len() <= LONGEST).then_some(what)
+    let (words, what) = OTHERS.iter().find(has_all)?;
+    // A log of all counters names thousands.
+    (text.len() <= LONGEST || words.contains(&PDH)).then_some(what)
 }
 
 #[cfg(test)]
@@ -108,6 +131,23 @@ mod tests {
                 "1073741824 bytes (1.1 GB, 1.0 GiB) copied, 5.12 s, 210 MB/s",
                 "dd",
             ),
+            (
+                "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\db4\\Memory\\Available MBytes\"",
+                "Performance Monitor",
+            ),
+            (
+                "00:00:00          tps      rtps      wtps      dtps   bread/s   bwrtn/s",
+                "sar -b",
+            ),
+            (
+                "DSK |          sdc | busy     41% | read    312 | write  90 | avio 2.10 ms |",
+                "atop",
+            ),
+            (
+                " r  b   swpd   free   buff  cache   si   so    bi    bo   in   cs us sy id wa",
+                "vmstat",
+            ),
+            ("           ops/s       rpc bklog", "nfsiostat"),
         ] {
             let what = of(text).unwrap_or_default();
             assert!(what.contains(expected), "{text}: {what}");

@@ -3,7 +3,7 @@ use crate::errorlog::{aside, backup, event, event_xml, misaligned, sector, stall
 use crate::etcd::{histogram, slow};
 use crate::format::Format;
 use crate::linux::{
-    diskstats, iostat, iostat_csv, iostat_json, sadf, sadf_json, sadf_lines, sar, vmstat,
+    diskstats, iostat, iostat_csv, iostat_json, sadf, sadf_json, sadf_lines, sadf_xml, sar, vmstat,
 };
 use crate::mysql::{self, innodb};
 use crate::pdh::{esxtop, export, get_counter, perfmon};
@@ -52,6 +52,7 @@ pub static FORMATS: &[&Format] = &[
     &sar::FORMAT,
     &sadf_lines::FORMAT,
     &sadf_json::FORMAT,
+    &sadf_xml::FORMAT,
     &diskstats::FORMAT,
     &vmstat::FORMAT,
 ];

@@ -12,6 +12,7 @@ mod rows;
 pub(crate) mod sadf;
 pub(crate) mod sadf_json;
 pub(crate) mod sadf_lines;
+pub(crate) mod sadf_xml;
 pub(crate) mod sar;
 mod sysstat_json;
 pub(crate) mod vmstat;
