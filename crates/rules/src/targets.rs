@@ -33,7 +33,10 @@ impl Targets {
         let has = |role| activity.roles.contains(&role);
         let reads = match latency {
             Quantity::ReadLatency => true,
-            Quantity::WriteLatency | Quantity::TransferLatency => false,
+            Quantity::WriteLatency
+            | Quantity::TransferLatency
+            | Quantity::GuestLatency
+            | Quantity::DeviceLatency => false,
             _ => return None,
         };
         // Of a volume that several things share, only what the most patient of them cannot bear is certain.

@@ -11,10 +11,11 @@ use crate::table::{Names, Row};
 pub(crate) static FORMAT: Format = Format {
     name: "esxtop",
     commands: &["esxtop -b", "resxtop -b"],
-    says: "latency of devices, kernel, queue and guests (DAVG, KAVG, QAVG, GAVG), rates and queue length, by adapter, device and volume",
+    says: "latency of devices, kernel, queue and guests (DAVG, KAVG, QAVG, GAVG), rates and queue length, by adapter, device and volume; latency and rates of \
+           the disks of guests",
     shape: Shape::Lines {
         marks: &["(pdh"],
-        begins: |line, notes| super::begins(line, notes, meaning),
+        begins: |line, notes| super::begins(line, notes, meaning, |_| false),
     },
 };
 
@@ -26,6 +27,8 @@ fn meaning(path: &Path<'_>) -> Option<Meaning> {
         // Before ESX 4: an adapter, or a path to a disk.
         "Physical Disk" if path.instance.contains(':') => SubjectKind::Disk,
         "Physical Disk" => SubjectKind::Adapter,
+        // `vm:scsi0:1`; the name of a machine alone is the sum of its disks.
+        "Virtual Disk" if path.instance.contains(':') => SubjectKind::Disk,
         _ => return None,
     };
     let milli = Factor::Times(1e-3);
@@ -36,6 +39,8 @@ fn meaning(path: &Path<'_>) -> Option<Meaning> {
         "Average Kernel MilliSec/Command" => (Quantity::KernelLatency, milli),
         "Average Guest MilliSec/Command" => (Quantity::GuestLatency, milli),
         "Average Queue MilliSec/Command" => (Quantity::QueueLatency, milli),
+        "Average MilliSec/Read" => (Quantity::ReadLatency, milli),
+        "Average MilliSec/Write" => (Quantity::WriteLatency, milli),
         "Commands/sec" => (Quantity::TransferRate, one),
         "Reads/sec" => (Quantity::ReadRate, one),
         "Writes/sec" => (Quantity::WriteRate, one),

@@ -8,7 +8,7 @@ pub(crate) mod get_counter;
 pub(crate) mod perfmon;
 
 use std::collections::HashMap;
-use straddle_stack::activity::{Quantity, Span};
+use straddle_stack::activity::{Quantity, Span, Unit};
 
 use crate::fields;
 use crate::format::{Body, Taken};
@@ -85,11 +85,12 @@ struct Log {
     values: Vec<f64>,
 }
 
-/// The reader of the rows, when this line names their columns.
+/// The reader of the rows, when this line names their columns. Counters of disks whose name is not known are `is_strange`.
 fn begins(
     line: &Line<'_>,
     notes: &mut Notes<'_>,
     means: fn(&Path<'_>) -> Option<Meaning>,
+    is_strange: fn(&Path<'_>) -> bool,
 ) -> Option<Box<dyn Body>> {
     let text = line.text.trim_start_matches('\u{feff}').trim_start();
     let barred = in_bars(text);
@@ -133,6 +134,17 @@ fn begins(
         .collect();
     if columns.iter().all(Option::is_none) {
         return None;
+    }
+    let known = columns.iter().flatten();
+    if !known
+        .map(|column| column.channel.name.quantity)
+        .any(is_latency)
+        && cells
+            .iter()
+            .filter_map(|cell| Path::of(cell))
+            .any(|path| is_strange(&path))
+    {
+        notes.remark(NO_LATENCY, line);
     }
     let mut hosts = hosts.into_iter();
     if let Some(first) = hosts.next() {
@@ -194,6 +206,13 @@ impl Log {
             rest = next;
         }
     }
+}
+
+/// Names of counters are those of the language of Windows, which may be one that is not known.
+const NO_LATENCY: &str = "with names of counters of disks, of which none is known to be a latency";
+
+fn is_latency(quantity: Quantity) -> bool {
+    quantity.unit() == Unit::Seconds && quantity.rate().is_some()
 }
 
 /// Whether it is the latency, or the size, of requests of which there were none: Windows has zero there, whose figures have all their decimals.

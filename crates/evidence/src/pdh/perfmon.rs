@@ -13,7 +13,7 @@ pub(crate) static FORMAT: Format = Format {
     says: "latency, rates, sizes, queue length and utilization of disks and volumes over time",
     shape: Shape::Lines {
         marks: &["(pdh", "disk("],
-        begins: |line, notes| super::begins(line, notes, meaning),
+        begins: |line, notes| super::begins(line, notes, meaning, is_strange),
     },
 };
 
@@ -26,6 +26,13 @@ pub(super) fn meaning(path: &Path<'_>) -> Option<Meaning> {
         quantity,
         factor,
     })
+}
+
+/// Whether a counter of a disk or a volume is called by a name that is not known, and no share or size.
+fn is_strange(path: &Path<'_>) -> bool {
+    let name = path.counter;
+    let is_space = name.contains('%') || name.to_ascii_lowercase().contains("megabyte");
+    !is_space && counter(name).is_none() && subject(path.object, path.instance).is_some()
 }
 
 fn subject(object: &str, instance: &str) -> Option<Subject> {

@@ -15,8 +15,8 @@ pub(crate) static RULE: Rule = Rule {
         "latency has many causes; the other findings on the volume say which are there",
     ),
     page: Page {
-        checks: "Latency of reads, of writes, or of both, against a target: 20 ms for data and tempdb, 10 ms for the writes of a log, or what \
-                 --target says. Means of intervals by the share of intervals above it; sums of counters by the mean since they began, and between \
+        checks: "Latency of reads, of writes, or of both, or of a hypervisor's commands as its guests see them, against a target: 20 ms for data and \
+                 tempdb, 10 ms for the writes of a log, or what --target says. Means of intervals by the share of intervals above it; sums of counters by the mean since they began, and between \
                  two readings.",
         why: "A database waits for its reads, and every commit for its log. A mean hides: of 99 requests at 1 ms and one at 2 s the mean is 21 ms. \
               So the share of time and the 95th percentile of the means are told too, as far as the data allow it.",
@@ -34,11 +34,21 @@ pub(crate) static RULE: Rule = Rule {
     check,
 };
 
-const LATENCIES: [(Quantity, &str); 3] = [
+const LATENCIES: [(Quantity, &str); 5] = [
     (Quantity::ReadLatency, "reads"),
     (Quantity::WriteLatency, "writes"),
     (Quantity::TransferLatency, "requests"),
+    (Quantity::GuestLatency, "commands of guests"),
+    (Quantity::DeviceLatency, "commands of the host"),
 ];
+
+/// A guest waits for the device as well: the device by itself is told where the guests' time is not known.
+fn is_part_of_another(latency: Quantity, activity: &Activity) -> bool {
+    latency == Quantity::DeviceLatency
+        && activity
+            .mean(Quantity::GuestLatency, Span::Interval)
+            .is_some()
+}
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
     for (id, layer, activity) in active(context) {
@@ -47,6 +57,9 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             continue;
         }
         for (latency, what) in LATENCIES {
+            if is_part_of_another(latency, activity) {
+                continue;
+            }
             let Some((target, whose)) = context.options.targets.of(activity, latency) else {
                 continue;
             };
@@ -62,7 +75,10 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             findings.extend(intervals.and_then(|summary| of_intervals(&about, summary)));
             let counters = activity.cumulative(latency);
             findings.extend(counters.and_then(|counters| of_counters(&about, &counters)));
-            let since = activity.counter(latency);
+            // What a tool divided itself is the same, rounded, and knows of no second reading.
+            let since = activity
+                .counter(latency)
+                .filter(|_| activity.cumulative(latency).is_none());
             findings.extend(since.and_then(|summary| since_start(&about, summary)));
         }
     }
@@ -271,6 +287,24 @@ mod tests {
     }
 
     #[test]
+    fn what_guests_wait_for_is_held_against_the_target_and_the_device_alone_where_that_is_not_known()
+     {
+        let commands = |series: &[(Quantity, Span, &[f64])]| lab(&[], series).findings(&RULE);
+        let device = (Quantity::DeviceLatency, Span::Interval, &[0.0349; 2][..]);
+        let guest = (Quantity::GuestLatency, Span::Interval, &[0.0352; 2][..]);
+        for (series, expected) in [
+            (&[device, guest][..], "commands of guests take longer"),
+            (&[device], "commands of the host take longer"),
+        ] {
+            let found = commands(series);
+            assert_eq!(found.len(), 1);
+            assert!(found[0].title.contains(expected), "{}", found[0].title);
+        }
+        let quick = (Quantity::GuestLatency, Span::Interval, &[0.003; 2][..]);
+        assert!(commands(&[quick]).is_empty());
+    }
+
+    #[test]
     fn two_readings_count_for_more_than_the_time_since_the_start() {
         let counters = |reads, time| {
             lab(
@@ -287,5 +321,18 @@ mod tests {
         counters(&[1000.0, 3000.0], &[10.0, 130.0]).one(&RULE, Severity::Warning, line);
         let line = "100 s ÷ 1,000 = 100 ms since the counters began";
         counters(&[1000.0], &[100.0]).one(&RULE, Severity::Warning, line);
+    }
+
+    #[test]
+    fn a_mean_beside_the_counters_that_it_was_made_of_is_not_told_twice() {
+        let mean = (Quantity::ReadLatency, Span::SinceStart, &[0.1][..]);
+        let series = [
+            (Quantity::Reads, Span::SinceStart, &[1000.0][..]),
+            (Quantity::ReadTime, Span::SinceStart, &[100.0]),
+            mean,
+        ];
+        let line = "100 s ÷ 1,000 = 100 ms since the counters began";
+        lab(&[Role::Data], &series).one(&RULE, Severity::Warning, line);
+        assert_eq!(lab(&[Role::Data], &[mean]).findings(&RULE).len(), 1);
     }
 }
