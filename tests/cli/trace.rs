@@ -361,6 +361,13 @@ fn a_wrong_unit_makes_one_doubt() {
             .contains("multiple of 256 KiB")
     );
     assert_eq!(of((0..200).map(|n| line(n * 4096, 4096)).collect()), "[]");
+    // A few are enough, where all are so.
+    let few = of((0..3).map(|n| line(2049 + n * 17, 8)).collect());
+    assert!(
+        few.contains("shorter than a sector of 512 bytes")
+            && few.contains("100% of the requests begin inside a sector"),
+        "{few}"
+    );
     assert!(
         of("9,db,0,Read,0,512,1\n1,db,0,Read,0,512,1\n".to_owned())
             .contains("1 time before the one above, by up to 0.80 µs")

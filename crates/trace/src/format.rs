@@ -2,6 +2,8 @@
 
 use std::io::{self, BufRead, BufReader, Read};
 
+use memchr::memmem::find;
+
 use crate::lines::Fault;
 use crate::record::Record;
 use crate::sink::Sink;
@@ -224,8 +226,26 @@ pub(crate) fn is_around(line: &[u8]) -> bool {
         b"..." | b"[...]" | b"[..]" | b"[snip]" | b"<snip>" | [b'`', b'`', b'`', ..] => true,
         // A shell may have its prompt right behind the key.
         [b'^', b'C', rest @ ..] => rest.is_empty() || is_prompt(rest),
+        [b'|' | b'+' | b'-' | b':' | b'=', ..] => is_ruler(line),
+        [b'(', digit, ..] if digit.is_ascii_digit() => is_sum(line),
         _ => is_prompt(line),
     }
+}
+
+/// `|---|:--:|`, `+------+-----+`, `------ -----`: what stands below the names of columns.
+fn is_ruler(line: &[u8]) -> bool {
+    let is_of_ruler = |byte: &u8| b"|+-:= \t".contains(byte);
+    line.iter().all(is_of_ruler) && find(line, b"---").or(find(line, b"===")).is_some()
+}
+
+/// `(12 rows)`, `(12 rows affected)`: what clients of databases put below a table.
+fn is_sum(line: &[u8]) -> bool {
+    let rest = line[1..].trim_ascii_start();
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    matches!(
+        &rest[digits..],
+        b" row)" | b" rows)" | b" row affected)" | b" rows affected)" | b" row(s) affected)"
+    )
 }
 
 /// `$ cat x`, `root@db1:~# cat x`, `[root@db1 ~]$`, `root@nas[~]#`, `C:\>type x`, `PS C:\>`.
@@ -315,9 +335,11 @@ impl<'a> Head<'a> {
     /// Whether more than half of its first lines are requests: some may be damaged, or of whoever pasted it, but not most.
     pub(crate) fn is_mostly(&self, is_request: impl Fn(&[u8]) -> bool) -> bool {
         let (mut yes, mut all) = (0, 0);
-        for line in self.all_lines().take(200) {
-            all += 1;
-            yes += usize::from(is_request(line));
+        for (at, line) in self.all_lines().take(200).enumerate() {
+            let is = is_request(line);
+            // A heading is no request.
+            all += usize::from(is || at > 0);
+            yes += usize::from(is);
         }
         yes * 2 > all
     }

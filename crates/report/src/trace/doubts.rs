@@ -6,8 +6,9 @@ use super::result::{Section, Trace};
 
 /// Fewer requests say nothing of units.
 const FEW: u64 = 100;
+const SECTOR: u64 = 512;
 /// Sectors that are taken for bytes, or bytes for sectors, show in this.
-const SECTORS_OF_SECTORS: u64 = 512 * 512;
+const SECTORS_OF_SECTORS: u64 = SECTOR * SECTOR;
 
 /// Sentences, the gravest first.
 pub(super) fn doubts(trace: &Trace) -> Vec<String> {
@@ -34,16 +35,22 @@ pub(super) fn doubts(trace: &Trace) -> Vec<String> {
 fn of_units(section: &Section, out: &mut Vec<String>) {
     let all = &section.answer.all;
     let requests = all.requests[0] + all.requests[1];
-    if requests < FEW {
-        return;
-    }
+    let bytes = all.bytes[0] + all.bytes[1];
     let inside = share(all.inside, requests);
-    if inside >= 0.01 {
+    // What most requests do is no chance, however few there are.
+    let (are_short, are_inside) = (bytes / SECTOR < requests, all.inside * 2 > requests);
+    if are_short {
         out.push(format!(
-            "{} of the requests begin inside a sector of 512 bytes, which no disk can do: are offsets in another unit than bytes? --columns names it",
+            "the requests are shorter than a sector of {SECTOR} bytes on average, which no disk can do: are lengths in another unit than bytes? \
+             --columns names it"
+        ));
+    }
+    if are_inside || requests >= FEW && inside >= 0.01 {
+        out.push(format!(
+            "{} of the requests begin inside a sector of {SECTOR} bytes, which no disk can do: are offsets in another unit than bytes? --columns names it",
             percent(inside)
         ));
-    } else if all.granularity >= SECTORS_OF_SECTORS {
+    } else if requests >= FEW && all.granularity >= SECTORS_OF_SECTORS {
         out.push(
             "every offset and length is a multiple of 256 KiB: were bytes taken for sectors of 512? --columns names the unit"
                 .to_owned(),

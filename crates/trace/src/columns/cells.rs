@@ -16,10 +16,11 @@ pub(crate) enum Separator {
 
 impl Separator {
     /// In the order in which they are tried: a tab is hardly ever part of a cell, a blank often.
-    pub(crate) const ALL: [Separator; 4] = [
+    pub(crate) const ALL: [Separator; 5] = [
         Separator::Byte(b'\t'),
         Separator::Byte(b';'),
         Separator::Byte(b','),
+        Separator::Byte(b'|'),
         Separator::Blanks,
     ];
 

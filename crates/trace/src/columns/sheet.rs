@@ -322,6 +322,8 @@ const OPERATIONS: &[&str] = &[
     "cmdtype",
     "type",
     "t",
+    // Of iosnoop of Solaris and macOS.
+    "d",
     "action",
 ];
 
