@@ -221,6 +221,9 @@ impl Gathered {
             Some(series) => {
                 let keep = name.span != Span::Interval;
                 let summary = &mut series.summary;
+                if keep && name.quantity.is_counter() && value < summary.last.value {
+                    summary.begin_anew(value, at, |place| locate(place, file, line));
+                }
                 summary.add(value, at, weight, keep, |place| locate(place, file, line));
             }
             None => {

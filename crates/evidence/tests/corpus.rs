@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use straddle_evidence::{Gathered, Observation};
 use straddle_stack::Source;
-use straddle_stack::activity::Statistic;
+use straddle_stack::activity::{Quantity, Statistic};
 
 /// A figure, or a line that could not be read.
 #[derive(Clone, Debug, PartialEq)]
@@ -389,6 +389,26 @@ fn a_long_log_is_decoded_by_more_than_one_line() {
         "{:?}",
         facts.first()
     );
+}
+
+#[test]
+fn a_counter_that_began_anew_is_compared_with_its_own_readings_only() {
+    let text = "Mon Jun  2 08:00:00 UTC 2025\n   8      16 sdb 91000 0 1456000 364000 20000 0 320000 60000 0 200000 424000\n\
+                Mon Jun  2 09:00:00 UTC 2025\n   8      16 sdb 400 0 6400 1600 300 0 4800 900 0 1200 2500\n\
+                Mon Jun  2 10:00:00 UTC 2025\n   8      16 sdb 92400 0 1478400 371600 20300 0 324800 60900 0 210000 432500\n";
+    let (_, gathered) = read(Path::new("diskstats"), text.as_bytes());
+    let reads: Vec<(f64, f64)> = gathered
+        .series()
+        .flat_map(|(_, series)| series)
+        .filter(|series| series.quantity == Quantity::Reads)
+        .map(|series| {
+            (
+                series.summary.first.value.get(),
+                series.summary.last.value.get(),
+            )
+        })
+        .collect();
+    assert_eq!(reads, [(400.0, 92_400.0)]);
 }
 
 #[test]

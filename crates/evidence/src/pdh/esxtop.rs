@@ -58,24 +58,39 @@ fn meaning(path: &Path<'_>) -> Option<Meaning> {
 /// The screens of `esxtop`, copied.
 pub(crate) static SCREEN: Format = Format {
     name: "esxtop-screen",
-    commands: &["esxtop (d, u)"],
+    commands: &["esxtop (d, u, v)"],
     says: "the same of one moment",
     shape: Shape::Table {
-        marks: &["davg/cmd"],
-        is: |head| head.has_any(&["adaptr", "device", "adapter"]) && head.has(&["davg/cmd"]),
+        marks: &["davg/cmd", "lat/rd"],
+        is: |head| {
+            let of_host = head.has_any(&["adaptr", "device", "adapter"]) && head.has(&["davg/cmd"]);
+            of_host || head.has(&["vmname", "lat/rd"])
+        },
         read: read_screen,
     },
 };
 
+/// `vm:scsi0:1`, as in batch files; the machine, where its disks are shown together.
+fn disk_of_guest(row: &Row<'_>) -> Option<Subject> {
+    let machine = row.text(&["vmname"])?;
+    Some(match row.text(&["vdevname"]) {
+        Some(disk) => Subject::new(SubjectKind::Disk, &format!("{machine}:{disk}")),
+        None => Subject::new(SubjectKind::Disk, machine),
+    })
+}
+
 fn read_screen(row: &Row<'_>, notes: &mut Notes<'_>) {
     let subject = match (row.text(&["adaptr", "adapter"]), row.text(&["device"])) {
-        (Some(adapter), _) => Subject::new(SubjectKind::Adapter, adapter),
-        (None, Some(device)) => Subject::new(SubjectKind::Disk, device),
-        (None, None) => return notes.unread(&row.line),
+        (Some(adapter), _) => Some(Subject::new(SubjectKind::Adapter, adapter)),
+        (None, Some(device)) => Some(Subject::new(SubjectKind::Disk, device)),
+        (None, None) => disk_of_guest(row),
+    };
+    let Some(subject) = subject else {
+        return notes.unread(&row.line);
     };
     let at = notes.at(row.line, None);
     let mega = 1024.0 * 1024.0;
-    let columns: [(Names, Quantity, f64); 9] = [
+    let columns: [(Names, Quantity, f64); 11] = [
         (&["cmds/s"], Quantity::TransferRate, 1.0),
         (&["reads/s"], Quantity::ReadRate, 1.0),
         (&["writes/s"], Quantity::WriteRate, 1.0),
@@ -85,9 +100,13 @@ fn read_screen(row: &Row<'_>, notes: &mut Notes<'_>) {
         (&["kavg/cmd"], Quantity::KernelLatency, 1e-3),
         (&["gavg/cmd"], Quantity::GuestLatency, 1e-3),
         (&["qavg/cmd"], Quantity::QueueLatency, 1e-3),
+        (&["lat/rd"], Quantity::ReadLatency, 1e-3),
+        (&["lat/wr"], Quantity::WriteLatency, 1e-3),
     ];
     for (column, quantity, factor) in columns {
-        if let Some((value, _)) = row.number(column) {
+        if let Some((value, _)) = row.number(column)
+            && !super::is_idle(quantity, value)
+        {
             notes.add(at, &subject, quantity, Span::Interval, value * factor);
         }
     }

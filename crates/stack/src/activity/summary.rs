@@ -159,6 +159,12 @@ impl Summary {
         self.count_in(value, at, weight);
     }
 
+    /// What is counted began anew with this figure: those before it are of another count.
+    pub fn begin_anew(&mut self, value: Figure, at: Option<Moment>, locate: impl Fn(&mut Source)) {
+        (self.first.value, self.first.at) = (value, at);
+        locate(&mut self.first.source);
+    }
+
     #[inline]
     fn count_in(&mut self, value: Figure, at: Option<Moment>, weight: Option<Figure>) {
         self.count += 1;
