@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use straddle_stack::Source;
 use straddle_stack::activity::{
-    Figure, Moment, Quantity, Sample, Series, Span, Statistic, Summary,
+    Figure, Kept, Moment, Quantity, Sample, Series, Span, Statistic, Summary,
 };
 
 use crate::line::Line;
@@ -219,12 +219,13 @@ impl Gathered {
         }
         match known.series.get_mut(handle.series) {
             Some(series) => {
-                let keep = name.span != Span::Interval;
+                let kept = match name.span {
+                    Span::Interval => Kept::Nowhere,
+                    _ if name.quantity.is_counter() => Kept::Count,
+                    _ => Kept::Place,
+                };
                 let summary = &mut series.summary;
-                if keep && name.quantity.is_counter() && value < summary.last.value {
-                    summary.begin_anew(value, at, |place| locate(place, file, line));
-                }
-                summary.add(value, at, weight, keep, |place| locate(place, file, line));
+                summary.add(value, at, weight, kept, |place| locate(place, file, line));
             }
             None => {
                 let source = source(file, line);

@@ -6,7 +6,7 @@ use straddle_geometry::{
     Unit, entry,
 };
 use straddle_stack::activity::{
-    Activity, Figure, Quantity, Role, Sample, Series, Span, Statistic, Summary,
+    Activity, Figure, Kept, Quantity, Role, Sample, Series, Span, Statistic, Summary,
 };
 use straddle_stack::{
     Anomaly, AnomalyKind, Fact, GridRole, Key, Layer, LayerId, LayerKind, Source, Stack, Survey,
@@ -359,9 +359,13 @@ impl Lab {
             };
             let mut summary = Summary::of(first, Some(figure(1.0)));
             for (at, value) in values.iter().enumerate().skip(1) {
-                summary.add(figure(*value), None, Some(figure(1.0)), true, |place| {
-                    *place = source(at)
-                });
+                summary.add(
+                    figure(*value),
+                    None,
+                    Some(figure(1.0)),
+                    Kept::Place,
+                    |place| *place = source(at),
+                );
             }
             Series {
                 quantity: *quantity,

@@ -57,7 +57,7 @@ impl Cumulative<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Figure, Series, Span};
+    use super::super::{Figure, Kept, Series, Span};
     use super::*;
     use crate::Source;
 
@@ -71,7 +71,9 @@ mod tests {
         };
         let mut summary = Summary::of(first, None);
         for value in &values[1..] {
-            summary.add(figure(*value), None, None, true, |place| *place = source());
+            summary.add(figure(*value), None, None, Kept::Place, |place| {
+                *place = source()
+            });
         }
         Series {
             quantity,

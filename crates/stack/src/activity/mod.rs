@@ -13,7 +13,7 @@ pub use distribution::Distribution;
 pub use figure::Figure;
 pub use moment::Moment;
 pub use quantity::{Quantity, Span, Statistic, Unit};
-pub use summary::{Sample, Summary};
+pub use summary::{Kept, Sample, Summary};
 pub use timeline::{Bin, Timeline};
 
 use schemars::JsonSchema;

@@ -103,6 +103,17 @@ pub struct Last {
     pub source: Option<Source>,
 }
 
+/// What is kept of the last figure of a series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// Not where it stands: there are many.
+    Nowhere,
+    /// Where it stands.
+    Place,
+    /// The same, of a count: the first is that of the count that the last is of.
+    Count,
+}
+
 impl Summary {
     /// The summary of one figure that stands for `weight` requests.
     #[must_use]
@@ -128,14 +139,15 @@ impl Summary {
         summary
     }
 
-    /// Adds a figure that stands for `weight` requests. Where it stands is asked for only when it is kept: `keep` says that the
-    /// last one is. `locate` writes it over another place, whose memory it may use.
+    /// Adds a figure that stands for `weight` requests. Which is the first and which the last is decided by their times, where they have some:
+    /// a log may have its newest line first. Where a figure stands is asked for only when it is kept; `locate` writes it over another place,
+    /// whose memory it may use.
     pub fn add(
         &mut self,
         value: Figure,
         at: Option<Moment>,
         weight: Option<Figure>,
-        keep: bool,
+        kept: Kept,
         locate: impl Fn(&mut Source),
     ) {
         let replace = |sample: &mut Sample| {
@@ -148,21 +160,27 @@ impl Summary {
         if value < self.min.value {
             replace(&mut self.min);
         }
-        (self.last.value, self.last.at) = (value, at);
-        match keep {
-            true => {
+        let is_before = |other| at.zip(other).is_some_and(|(this, other)| this < other);
+        let (is_first, is_last) = (is_before(self.first.at), !is_before(self.last.at));
+        let is_first = match kept {
+            // What is counted began anew where it is less than before.
+            Kept::Count if is_last => value < self.last.value,
+            Kept::Count => is_first && value <= self.first.value,
+            _ => is_first,
+        };
+        if is_first {
+            replace(&mut self.first);
+        }
+        if is_last {
+            (self.last.value, self.last.at) = (value, at);
+            if kept == Kept::Nowhere {
+                self.last.source = None;
+            } else {
                 let first = || self.first.source.clone();
                 locate(self.last.source.get_or_insert_with(first));
             }
-            false => self.last.source = None,
         }
         self.count_in(value, at, weight);
-    }
-
-    /// What is counted began anew with this figure: those before it are of another count.
-    pub fn begin_anew(&mut self, value: Figure, at: Option<Moment>, locate: impl Fn(&mut Source)) {
-        (self.first.value, self.first.at) = (value, at);
-        locate(&mut self.first.source);
     }
 
     #[inline]
@@ -214,14 +232,49 @@ mod tests {
     fn the_mean_is_that_of_requests_where_their_number_is_known() {
         let figure = |value| Figure::new(value).expect("finite");
         let mut summary = Summary::of(sample(0.010, 1), Some(figure(900.0)));
-        summary.add(figure(0.110), None, Some(figure(100.0)), false, |place| {
-            *place = source(2);
-        });
+        summary.add(
+            figure(0.110),
+            None,
+            Some(figure(100.0)),
+            Kept::Nowhere,
+            |place| {
+                *place = source(2);
+            },
+        );
         assert!((summary.mean.get() - 0.020).abs() < 1e-12);
         assert!((summary.max.value.get() - 0.110).abs() < 1e-12 && summary.max.source == source(2));
         assert_eq!((summary.count, summary.min.source.clone()), (2, source(1)));
-        summary.add(figure(0.060), None, None, true, |place| *place = source(3));
+        summary.add(figure(0.060), None, None, Kept::Place, |place| {
+            *place = source(3);
+        });
         assert!(!summary.weighted && (summary.mean.get() - 0.060).abs() < 1e-12);
         assert_eq!(summary.last.source, Some(source(3)));
+    }
+
+    #[test]
+    fn times_decide_which_is_the_first_and_which_the_last() {
+        let figure = |value| Figure::new(value).expect("finite");
+        let at = |hour| Some(Moment::from_micros(hour * 3_600_000_000));
+        let ends = |kept, readings: &[(i64, f64)]| {
+            let mut readings = readings.iter();
+            let (hour, value) = readings.next().expect("a reading");
+            let first = Sample {
+                at: at(*hour),
+                ..sample(*value, 1)
+            };
+            let mut summary = Summary::of(first, None);
+            for (hour, value) in readings {
+                summary.add(figure(*value), at(*hour), None, kept, |_| {});
+            }
+            (summary.first.value.get(), summary.last.value.get())
+        };
+        let newest_first = [(4, 70.0), (3, 90.0), (2, 30.0)];
+        assert_eq!(ends(Kept::Place, &newest_first), (30.0, 70.0));
+        // A count that began anew, from either end.
+        let counts = [(1, 500.0), (2, 20.0), (3, 80.0)];
+        assert_eq!(ends(Kept::Count, &counts), (20.0, 80.0));
+        let counts = [(3, 80.0), (2, 20.0), (1, 500.0)];
+        assert_eq!(ends(Kept::Count, &counts), (20.0, 80.0));
+        assert_eq!(ends(Kept::Place, &[(1, 5.0), (2, 3.0)]), (5.0, 3.0));
     }
 }
