@@ -1,5 +1,5 @@
 use crate::benchmark::{diskspd, diskspd_xml, fio, sqlio};
-use crate::errorlog::{aside, backup, event, event_xml, misaligned, sector, stall};
+use crate::errorlog::{aside, backup, event, event_xml, flush_cache, misaligned, sector, stall};
 use crate::etcd::{histogram, slow};
 use crate::format::Format;
 use crate::linux::{
@@ -16,6 +16,7 @@ pub static FORMATS: &[&Format] = &[
     &misaligned::FORMAT,
     &sector::FORMAT,
     &aside::FORMAT,
+    &flush_cache::FORMAT,
     &backup::FORMAT,
     &backup::NAMES,
     &event::FORMAT,

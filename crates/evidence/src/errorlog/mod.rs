@@ -4,6 +4,7 @@ pub(crate) mod aside;
 pub(crate) mod backup;
 pub(crate) mod event;
 pub(crate) mod event_xml;
+pub(crate) mod flush_cache;
 pub(crate) mod misaligned;
 pub(crate) mod sector;
 pub(crate) mod stall;
