@@ -384,34 +384,46 @@ pub(crate) struct Found {
 ///
 /// `clock` is what a time counts that has no unit.
 pub(crate) fn named(head: &Head<'_>, clock: Option<Clock>) -> Option<Found> {
+    headings(head, clock).find(|found| found.sheet.tally(head).is_trace())
+}
+
+/// Whether there is such a table but for its offsets and lengths, which are no numbers: lines say what is done and when, and not where.
+/// Lists of partitions have offsets, sizes and types, too.
+pub(crate) fn has_no_numbers(head: &Head<'_>) -> bool {
+    let mut scratch = Scratch::default();
+    headings(head, None).any(|found| {
+        let mut faults = head
+            .all_lines()
+            .filter_map(|line| found.sheet.record(line, &mut scratch).err());
+        let is_of_requests = found.has_operation && found.has_time;
+        is_of_requests && faults.any(|fault| matches!(fault, Fault::Start | Fault::Length))
+    })
+}
+
+/// Whatever may be a heading in the first lines, with the table that would be below it.
+fn headings<'h>(head: &'h Head<'_>, clock: Option<Clock>) -> impl Iterator<Item = Found> + use<'h> {
     let candidates = lines(head.bytes)
         .map(|(_, line)| unquoted(line).trim_ascii())
         .filter(|line| !line.is_empty())
         .take(20);
-    for heading in candidates {
+    let separated =
+        candidates.flat_map(|heading| Separator::ALL.map(|separator| (heading, separator)));
+    separated.filter_map(move |(heading, separator)| {
         let text = heading.strip_prefix(b"#").unwrap_or(heading).trim_ascii();
-        for separator in Separator::ALL {
-            let mut cells = Vec::new();
-            if separator.cells(text, &mut cells).is_none() || cells.len() < 3 {
-                continue;
-            }
-            let names: Vec<Name> = cells
-                .iter()
-                .map(|(from, to)| Name::of(&text[*from..*to]))
-                .collect();
-            let Some(mut found) = columns(separator, names, head, clock) else {
-                continue;
-            };
-            if !heading.starts_with(b"#") {
-                found.sheet.heading = Some(heading.to_vec());
-            }
-            let tally = found.sheet.tally(head);
-            if tally.is_trace() {
-                return Some(found);
-            }
+        let mut cells = Vec::new();
+        if separator.cells(text, &mut cells).is_none() || cells.len() < 3 {
+            return None;
         }
-    }
-    None
+        let names: Vec<Name> = cells
+            .iter()
+            .map(|(from, to)| Name::of(&text[*from..*to]))
+            .collect();
+        let mut found = columns(separator, names, head, clock)?;
+        if !heading.starts_with(b"#") {
+            found.sheet.heading = Some(heading.to_vec());
+        }
+        Some(found)
+    })
 }
 
 /// Which column is what by its name.

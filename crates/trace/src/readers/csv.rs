@@ -2,7 +2,9 @@ use straddle_geometry::Access;
 
 use crate::column_map::{ColumnMap, ColumnsError, Op, Which};
 use crate::columns::cells::Separator;
-use crate::columns::sheet::{Accesses, LENGTHS, Name, STARTS, Scratch, Sheet, named};
+use crate::columns::sheet::{
+    Accesses, LENGTHS, Name, STARTS, Scratch, Sheet, has_no_numbers, named,
+};
 use crate::format::{Detected, Format, Head, Tally};
 
 /// Any other table that names its columns, or whose columns the user names.
@@ -19,8 +21,13 @@ pub(crate) static CSV: Format = Format {
 const NO_OPERATION: &str = "a table of requests in which no column says whether they read or write: name it with \
     --columns, such as offset=2,size=3,op=4, or say op=read or op=write if all do";
 
+const NO_NUMBERS: &str = "a table of requests by the names of its columns, and offsets or lengths in it are no whole numbers: a unit belongs into \
+    the name of a column (size_kb), not into its cells, and spreadsheets have to show all digits";
+
 fn detect(head: &Head<'_>) -> Option<Detected> {
-    let found = named(head, None)?;
+    let Some(found) = named(head, None) else {
+        return has_no_numbers(head).then_some(Detected::Refused(NO_NUMBERS));
+    };
     match (found.has_operation, found.has_time) {
         (true, _) => Some(Detected::Lines(Box::new(found.sheet))),
         (false, true) => Some(Detected::Refused(NO_OPERATION)),
