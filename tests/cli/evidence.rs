@@ -155,7 +155,7 @@ fn what_nothing_is_found_in_is_said_and_no_pass() {
         ),
         (
             "empty.txt",
-            format!("empty.txt: {unknown}"),
+            "empty.txt: it is empty".to_owned(),
             "0 figures from 0 lines; 1 input failed",
         ),
         (

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use straddle_io::{Packing, ahead, fill};
 use straddle_sources::captured::{self, CodePage, Wide};
 
+use crate::binary;
 use crate::error::EvidenceError;
 use crate::format::Format;
 use crate::gathered::Gathered;
@@ -56,7 +57,8 @@ pub fn read_with(
         Some(packing) => decoded(packing.unpack(whole), true, &mut session),
         None => decoded(whole, false, &mut session),
     };
-    let (found, line) = session.close();
+    let (mut found, line) = session.close();
+    found.binary = binary::of(name, &head[..had]);
     let name = name.to_owned();
     done.map_err(|error| match packing {
         Some(packing) => EvidenceError::Packed {

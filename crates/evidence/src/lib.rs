@@ -5,6 +5,7 @@
 //! [`Gathered`], which keeps [summaries](straddle_stack::activity::Summary) for each volume, file or disk that the figures are
 //! about. [`Gathered::join`] makes facts of layers of them. A tool or a message is one file and one line in the registry.
 
+mod binary;
 mod error;
 mod fields;
 mod format;

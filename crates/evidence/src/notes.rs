@@ -45,6 +45,8 @@ pub struct Found {
     pub not_understood: u64,
     /// What it has besides that is known and not read, as `of iostat of Solaris, whose figures are not read`.
     pub other: Option<&'static str>,
+    /// What it is where it is no text.
+    pub binary: Option<&'static str>,
 }
 
 /// A message that was read as text.

@@ -136,6 +136,8 @@ impl Reading {
         let are_counted = found.formats.iter().all(|format| COUNTED.contains(format));
         let error = if let Some(other) = found.other.filter(|_| formats.is_empty()) {
             format!("{name}: it has output {other}; docs/reference/evidence.md lists what is")
+        } else if let Some(binary) = found.binary.filter(|_| formats.is_empty()) {
+            format!("{name}: it is {binary}")
         } else if formats.is_empty() {
             format!(
                 "{name}: no log, counter or result of a known tool was found in it; docs/reference/evidence.md lists what is read"
