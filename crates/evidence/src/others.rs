@@ -44,6 +44,18 @@ const OTHERS: &[Other] = &[
     other!("Innodb_data_reads" => "SHOW GLOBAL STATUS of MySQL"),
     other!("\"msg\":\"Slow query\"" => "MongoDB's log"),
     other!("\"msg\":\"WiredTiger message\"" => "MongoDB's log"),
+    (
+        &["LAT(ms)", "SECTOR", "BYTES"],
+        "of biosnoop, which is for `straddle trace`, and whose figures are not read here",
+    ),
+    (
+        &["Reads Queued:", "Writes Queued:"],
+        "of blkparse, which is for `straddle trace`, and whose figures are not read here",
+    ),
+    (
+        &["block_rq_complete: "],
+        "of the kernel's tracer, which is for `straddle trace`, and whose figures are not read here",
+    ),
     other!("kB_rd/s" "kB_wr/s" => "pidstat"),
     other!("Total DISK READ" => "iotop"),
     other!("wait_type" "waiting_tasks_count" => "wait statistics of SQL Server"),
@@ -148,6 +160,14 @@ mod tests {
                 "vmstat",
             ),
             ("           ops/s       rpc bklog", "nfsiostat"),
+            (
+                "TIME(s)     COMM           PID     DISK      T SECTOR     BYTES  LAT(ms)",
+                "straddle trace",
+            ),
+            (
+                " Reads Queued:           7,       28KiB\t Writes Queued:           2,        8KiB",
+                "blkparse",
+            ),
         ] {
             let what = of(text).unwrap_or_default();
             assert!(what.contains(expected), "{text}: {what}");
