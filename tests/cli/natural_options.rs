@@ -215,6 +215,43 @@ fn words_of_other_tools_are_understood() {
 }
 
 #[test]
+fn words_in_place_of_a_verb_are_answered_with_one_that_does_it() {
+    let here = folder();
+    hold(
+        here.path(),
+        &[
+            (
+                "scan /dev/sda",
+                2,
+                &["unrecognized subcommand 'scan'", "`straddle check TARGET`"],
+            ),
+            ("list", 2, &["`straddle check` looks at this machine"]),
+            ("benchmark --size 1G", 2, &["`straddle bench TARGET`"]),
+            ("simulate", 2, &["`straddle predict`"]),
+            ("repair mbr-63.img", 2, &["`straddle fix TARGET`"]),
+            ("version", 2, &["`straddle --version`"]),
+            ("mbr-63.img", 2, &["`straddle check mbr-63.img`"]),
+            ("/dev/sda", 2, &["`straddle check /dev/sda`"]),
+            // A slip of the finger stays one.
+            ("chek mbr-63.img", 2, &["'check'"]),
+            ("fix mbr-63.img --dry-run", 2, &["`fix` changes nothing"]),
+            ("fix -y mbr-63.img", 2, &["`fix` changes nothing"]),
+            ("check mbr-63.img -o out.json", 2, &["`> FILE` keeps it"]),
+            ("check mbr-63.img --raid 5", 2, &["`--stripe-unit 64K`"]),
+            ("fio job.fio", 2, &["`straddle bench JOB.fio`"]),
+            ("check mbr-63.img --csv", 2, &["`--format csv`"]),
+            ("check mbr-63.img --fail-on none", 0, &["STR101"]),
+            ("bench -kW -s10 -b8 .", 2, &["behind `straddle sqlio`"]),
+            ("serve --port 8080", 2, &["`--bind 127.0.0.1:8080`"]),
+            ("check mbr-63.img --fail-on never -vv", 0, &["STR101"]),
+        ],
+    );
+    // No file is called so.
+    let said = straddle(here.path(), &["check", "--no-such-thing", "mbr-63.img"]);
+    assert!(!said.stderr.contains("as a value"), "{}", said.transcript());
+}
+
+#[test]
 fn options_of_other_tools_are_understood_where_they_mean_one_thing() {
     let here = folder();
     hold(

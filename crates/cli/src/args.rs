@@ -150,7 +150,7 @@ pub(crate) struct Check {
     pub(crate) json: bool,
 
     /// Print the full report for every target, even if there are many
-    #[arg(short = 'v', long, alias = "verbose")]
+    #[arg(short = 'v', long, alias = "verbose", overrides_with = "details")]
     pub(crate) details: bool,
 
     /// Print only a summary of all targets: the ten worst by cost, and how often each rule fired. With --format csv, one line
@@ -219,6 +219,7 @@ pub(crate) enum FailOn {
     /// Findings that cost 50% or more
     Error,
     /// None: a finding never sets it
+    #[value(aliases = ["none", "off"])]
     Never,
 }
 

@@ -1,5 +1,7 @@
 //! What other programs call an option: a command line that is typed from memory of one of them is answered with what is said here.
 
+use std::path::Path;
+
 use clap::builder::StyledStr;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
@@ -89,9 +91,39 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
         "`--stripe-unit` is what lies on one member before the next, `--stripe-width` what lies on all that hold data",
     ),
     (
+        &[
+            "apply",
+            "assume-yes",
+            "dry-run",
+            "execute",
+            "force",
+            "noop",
+            "run",
+            "simulate",
+            "yes",
+        ],
+        &["fix"],
+        "`fix` changes nothing: it prints what to run, and with `--script TOOL` a script that refuses any other disk",
+    ),
+    (
+        &["raid", "disks", "level"],
+        &["check", "fix"],
+        "what counts here is what lies on one member before the next: `--stripe-unit 64K`",
+    ),
+    (
+        &["address", "host", "listen", "port"],
+        &["serve"],
+        "address and port are one word: `--bind 127.0.0.1:8080`",
+    ),
+    (
         &["device", "directory", "file", "filename", "path", "target"],
         &[],
         "a file, folder or device is named without an option",
+    ),
+    (
+        &["csv", "ndjson"],
+        &[],
+        "forms are named by `--format csv` and `--format ndjson`",
     ),
     (
         &["output", "output-format"],
@@ -100,19 +132,65 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
     ),
 ];
 
+/// What people type in place of a verb, and what says it here.
+const VERBS: &[(&[&str], &str)] = &[
+    (
+        &[
+            "analyse", "analyze", "detect", "diagnose", "doctor", "find", "info", "inspect",
+            "list", "ls", "scan", "show", "status", "validate", "verify",
+        ],
+        "`straddle check` looks at this machine, `straddle check TARGET` at a disk, an image, a file or captured text",
+    ),
+    (
+        &["benchmark", "iops", "measure", "perf", "run", "test"],
+        "`straddle bench TARGET` measures what each offset delivers, `straddle check TARGET` only looks",
+    ),
+    (
+        &["calc", "calculate", "estimate", "model", "simulate"],
+        "`straddle predict` computes what each offset would deliver",
+    ),
+    (
+        &["align", "apply", "plan", "repair"],
+        "`straddle fix TARGET` says what to run, and `straddle realign TARGET` moves partitions",
+    ),
+    (
+        &["fio"],
+        "`straddle bench JOB.fio` runs a job file of fio; its options are those of `bench` where both have them",
+    ),
+    (&["version"], "`straddle --version`"),
+    (
+        &["what", "why"],
+        "`straddle explain CODE` says what a finding means",
+    ),
+];
+
 /// Switches of diskspd that `bench` has none of.
 const DISKSPD: &str = "bdfghoprstwzCDFILSTWZ";
 
 /// Puts in place of the nearest name, which is often about something else, what the word is for.
 pub(crate) fn explained(mut error: clap::Error, verb: Option<&str>) -> clap::Error {
-    if error.kind() != ErrorKind::UnknownArgument {
-        return error;
-    }
-    let word = match error.get(ContextKind::InvalidArg) {
+    let kind = match error.kind() {
+        ErrorKind::UnknownArgument => ContextKind::InvalidArg,
+        ErrorKind::InvalidSubcommand => ContextKind::InvalidSubcommand,
+        _ => return error,
+    };
+    let word = match error.get(kind) {
         Some(ContextValue::String(word)) => word.clone(),
         _ => return error,
     };
-    if let Some(tip) = tip(&word, verb) {
+    // Nobody means a file that is called like an option.
+    if word.starts_with('-')
+        && let Some(ContextValue::StyledStrs(tips)) = error.remove(ContextKind::Suggested)
+    {
+        let is_other = |tip: &StyledStr| !tip.to_string().contains("as a value");
+        let tips = tips.into_iter().filter(is_other).collect();
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    }
+    let tip = match kind {
+        ContextKind::InvalidArg => tip(&word, verb),
+        _ => in_place_of_a_verb(&word, verb),
+    };
+    if let Some(tip) = tip {
         for kind in [
             ContextKind::SuggestedArg,
             ContextKind::SuggestedSubcommand,
@@ -124,6 +202,21 @@ pub(crate) fn explained(mut error: clap::Error, verb: Option<&str>) -> clap::Err
         error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tip));
     }
     error
+}
+
+/// What a word means that stands where a verb is expected.
+fn in_place_of_a_verb(word: &str, verb: Option<&str>) -> Option<String> {
+    if verb != Some(word) {
+        return None;
+    }
+    let lower = word.to_ascii_lowercase();
+    let mut verbs = VERBS.iter();
+    let known = verbs.find(|(words, _)| words.contains(&&*lower));
+    let is_path = word.contains(['/', '\\', '.', ':']) || Path::new(word).exists();
+    match known {
+        Some((_, says)) => Some((*says).to_owned()),
+        None => is_path.then(|| format!("a target goes behind a verb: `straddle check {word}`")),
+    }
 }
 
 fn tip(word: &str, verb: Option<&str>) -> Option<String> {
@@ -141,6 +234,13 @@ fn tip(word: &str, verb: Option<&str>) -> Option<String> {
         (Some("predict"), None) => Some(format!(
             "a profile is named with `--profile {word}`, a file or device with `--stack {word}`"
         )),
+        (Some("fix"), Some("f" | "n" | "y")) => tip("--yes", verb),
+        (Some("check" | "explain" | "fix" | "predict" | "study" | "trace"), Some("o")) => {
+            tip("--output", verb)
+        }
+        (Some("bench"), Some("k" | "kR" | "kW")) => {
+            Some("switches of SQLIO go behind `straddle sqlio`, as they are".to_owned())
+        }
         (Some("bench"), Some(switch)) if switch.starts_with(|c| DISKSPD.contains(c)) => {
             Some("switches of diskspd go behind `straddle diskspd`, as they are".to_owned())
         }
