@@ -198,22 +198,25 @@ fn decorated(text: &str) -> Option<&str> {
         return None;
     }
     let inner = inner.trim();
-    if let Some(name) = named(inner) {
-        return Some(name);
-    }
-    // Disks, files and parts of a post are called so too.
+    named(inner).or_else(|| is_numbered(inner).then_some(inner))
+}
+
+/// True for a name with a figure in it that is none of a disk, a file or a part of a post.
+pub(super) fn is_numbered(name: &str) -> bool {
     const OTHERS: [&str; 27] = [
         "disk", "drive", "vol", "part", "raid", "lun", "sd", "hd", "vd", "xvd", "md", "dm", "nvme",
         "mmc", "array", "step", "test", "example", "option", "case", "fig", "table", "vg", "lv",
         "zpool", "pool", "slot",
     ];
-    let lower = inner.to_ascii_lowercase();
+    if name.len() < 3 || !is_name(name) || !name.bytes().any(|b| b.is_ascii_digit()) {
+        return false;
+    }
+    let lower = name.to_ascii_lowercase();
     let other = OTHERS.iter().any(|word| lower.starts_with(word));
     let file = [".txt", ".log", ".csv", ".json", ".out"]
         .iter()
         .any(|end| lower.ends_with(end));
-    let numbered = inner.bytes().any(|b| b.is_ascii_digit());
-    (numbered && !other && !file && inner.len() > 2 && is_name(inner)).then_some(inner)
+    !other && !file
 }
 
 /// `Server: sql1`, `Computer=WEB2`, `Machine B:`.

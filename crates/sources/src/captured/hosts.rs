@@ -44,7 +44,7 @@ pub(super) fn apart(lines: Vec<Line<'_>>) -> Vec<Group<'_>> {
 }
 
 /// What follows a name, up to the next, is that machine's. `named` says how many lines say no more than the name.
-fn by<'t>(
+pub(super) fn by<'t>(
     lines: Vec<Line<'t>>,
     named: fn(&[Line<'_>]) -> Option<(String, usize)>,
 ) -> Vec<Group<'t>> {

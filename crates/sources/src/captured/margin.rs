@@ -177,7 +177,10 @@ pub(super) fn hosts<'t>(lines: &[&'t str]) -> Option<Vec<&'t str>> {
             let (name, rest) = text.split_once(" |")?;
             Some((name.trim_end(), rest))
         };
-        let (name, rest) = colon.filter(|(name, _)| !name.contains('|')).or_else(bar)?;
+        // Programs that run jobs put it in brackets.
+        let bracket = text.strip_prefix('[').and_then(|text| text.split_once(']'));
+        let plain = || colon.filter(|(name, _)| !name.contains('|')).or_else(bar);
+        let (name, rest) = bracket.or_else(plain)?;
         let named = name.starts_with(|c: char| c.is_ascii_alphabetic())
             && name.len() <= 63
             && name
@@ -272,9 +275,11 @@ pub(super) fn minions<'t>(lines: &mut [&'t str]) -> Option<Vec<&'t str>> {
 
 /// A line without the name of its host.
 pub(super) fn without_host<'t>(line: &'t str, host: &str) -> &'t str {
-    let rest = line.trim_start().strip_prefix(host);
+    let text = line.trim_start();
+    let bracket = || text.strip_prefix('[')?.strip_prefix(host);
+    let rest = text.strip_prefix(host).or_else(bracket);
     let rest = rest.and_then(|rest| {
-        rest.strip_prefix(':')
+        rest.strip_prefix([':', ']'])
             .or_else(|| rest.trim_start().strip_prefix('|'))
     });
     match rest {

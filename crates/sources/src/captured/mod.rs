@@ -7,6 +7,7 @@
 mod annotation;
 mod beginnings;
 mod bsd;
+mod cast;
 mod codepage;
 mod embedded;
 mod esxi;
@@ -29,6 +30,7 @@ mod section;
 mod servers;
 mod spacing;
 mod text;
+mod titles;
 mod tool;
 mod twins;
 mod unread;
@@ -210,7 +212,12 @@ pub fn machines(file: &str, bytes: &[u8], cut: bool, number: u32) -> Vec<Capture
         remark(&text, &mut capture);
         return vec![capture];
     }
-    let groups = hosts::apart(lines);
+    let mut groups = hosts::apart(lines);
+    if let [(None, lines)] = groups.as_slice()
+        && let Some(apart) = titles::apart(lines)
+    {
+        groups = apart;
+    }
     let several = groups.len() > 1;
     let mut found: Vec<Capture> = Vec::new();
     let mut unread = Vec::new();

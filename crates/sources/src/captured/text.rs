@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use super::codepage::{CP437, CP1252, CodePage};
-use super::{annotation, margin, markup, restore, spacing};
+use super::{annotation, cast, margin, markup, restore, spacing};
 
 /// Most of a file that is read. Tools print kilobytes; a forged file has no say in how much memory is taken.
 pub const MAX_BYTES: usize = 4 << 20;
@@ -204,7 +204,7 @@ impl Text {
     }
 
     fn of(bytes: &[u8], cut: bool, is_log: bool) -> Text {
-        let decoded = bare(decode(bytes));
+        let decoded = bare(cast::shown(decode(bytes)));
         let decoded = markup::redecoded(markup::plain(decoded), CP1252, CP437);
         let decoded = annotation::taken_off(decoded);
         let mut lines: Vec<&str> = decoded.split('\n').take(MAX_LINES + 1).collect();

@@ -1,0 +1,245 @@
+//! Names above outputs that may be those of machines: what loops, `head`, parallel-ssh and Bolt print, and what people write.
+//!
+//! ```text
+//! db1                                   echo, hostname
+//! ==> db1.txt <==                       head, tail
+//! [1] 09:12:44 [SUCCESS] db1            parallel-ssh
+//! Finished on db1:                      Bolt
+//! ## db1                                Markdown, `h2. db1` in Jira
+//! ```
+//!
+//! Such a line may as well be the name of a device or of a file about the same machine. What stands below the names decides: they are
+//! machines where one tool answers one question twice, as between files of a folder.
+
+use std::collections::BTreeSet;
+
+use super::hosts::{Group, by};
+use super::servers::in_folder;
+use super::text::Line;
+use super::{TOOLS, heading, one};
+
+/// A form of title: the name in the first of these lines, and how many lines say no more than that.
+type Form = fn(&[Line<'_>]) -> Option<(String, usize)>;
+
+/// In this order they are tried.
+const FORMS: [Form; 5] = [of_file, of_job, of_chapter, of_sentence, alone];
+
+/// Most names of one form that are looked into.
+const MAX_NAMES: usize = 256;
+
+/// The lines of each machine in a text that names several by titles only; `None` where all is of one.
+pub(super) fn apart<'t>(lines: &[Line<'t>]) -> Option<Vec<Group<'t>>> {
+    FORMS.into_iter().find_map(|form| {
+        let names = (0..lines.len()).filter_map(|at| form(&lines[at..]));
+        let names: BTreeSet<String> = names.map(|(name, _)| name).take(MAX_NAMES + 1).collect();
+        if names.len() < 2 || names.len() > MAX_NAMES {
+            return None;
+        }
+        several(by(lines.to_vec(), form))
+    })
+}
+
+/// The groups of one machine together, if they are of several.
+fn several(groups: Vec<Group<'_>>) -> Option<Vec<Group<'_>>> {
+    let title = |group: &Group<'_>| group.0.clone().unwrap_or_default();
+    let captures = groups
+        .iter()
+        .map(|group| one(TOOLS, &title(group), &group.1, 0));
+    let captures = captures
+        .filter(|capture| !capture.tools.is_empty())
+        .collect();
+    let servers = in_folder(captures);
+    if servers.len() < 2 {
+        return None;
+    }
+    let mut machines: Vec<Group<'_>> = Vec::new();
+    for group in groups {
+        let of = servers.iter().find(|server| {
+            server
+                .captures
+                .iter()
+                .any(|capture| capture.file == title(&group))
+        });
+        let name = of
+            .and_then(|server| server.name.clone())
+            .unwrap_or_else(|| title(&group));
+        let name = without_ending(&name).to_owned();
+        match machines
+            .iter_mut()
+            .find(|(known, _)| known.as_deref() == Some(&name))
+        {
+            Some((_, own)) => own.extend(group.1),
+            None => machines.push((Some(name), group.1)),
+        }
+    }
+    Some(machines)
+}
+
+const ENDINGS: [&str; 4] = [".txt", ".log", ".out", ".lst"];
+
+fn without_ending(name: &str) -> &str {
+    let stem = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending));
+    stem.unwrap_or(name)
+}
+
+/// `==> out/db1.txt <==`. Files of the kernel are about the machine that the rest is about.
+fn of_file(lines: &[Line<'_>]) -> Option<(String, usize)> {
+    let name = lines
+        .first()?
+        .text
+        .trim()
+        .strip_prefix("==> ")?
+        .strip_suffix(" <==")?;
+    let is_text = ENDINGS.iter().any(|ending| name.ends_with(ending));
+    // Two folders may have a file of one name.
+    (is_text || is_machine(name)).then(|| (name.replace(['/', '\\'], "-"), 1))
+}
+
+/// `[1] 09:12:44 [SUCCESS] db1`.
+fn of_job(lines: &[Line<'_>]) -> Option<(String, usize)> {
+    let text = lines.first()?.text.trim();
+    let (_, name) = text
+        .strip_prefix('[')?
+        .split_once("] ")?
+        .1
+        .split_once("] ")?;
+    let states = ["[SUCCESS]", "[FAILURE]"];
+    let known = states.iter().any(|state| text.contains(state));
+    (known && is_machine(name)).then(|| (name.to_owned(), 1))
+}
+
+/// `## db1`, `h2. db1`.
+fn of_chapter(lines: &[Line<'_>]) -> Option<(String, usize)> {
+    let text = lines.first()?.text.trim();
+    let title = match text.strip_prefix('h') {
+        Some(rest) => rest
+            .trim_start_matches(|c: char| c.is_ascii_digit())
+            .strip_prefix(". ")?,
+        None => text
+            .strip_prefix('#')?
+            .trim_start_matches('#')
+            .strip_prefix(' ')?,
+    };
+    last_word(title.trim_end_matches([':', '#', ' '])).map(|name| (name.to_owned(), 1))
+}
+
+/// `Finished on db1:`, `db1:`.
+fn of_sentence(lines: &[Line<'_>]) -> Option<(String, usize)> {
+    let text = lines.first()?.text.trim().strip_suffix(':')?;
+    last_word(text).map(|name| (name.to_owned(), 1))
+}
+
+/// `db1`.
+fn alone(lines: &[Line<'_>]) -> Option<(String, usize)> {
+    let name = lines.first()?.text.trim();
+    is_machine(name).then(|| (name.to_owned(), 1))
+}
+
+/// The name that a title is, or ends with behind a word that tells what it is.
+fn last_word(title: &str) -> Option<&str> {
+    const BEFORE: [&str; 9] = [
+        "on", "from", "of", "for", "at", "host", "server", "node", "machine",
+    ];
+    let (before, name) = title.rsplit_once(' ').unwrap_or(("", title));
+    let word = before
+        .rsplit(' ')
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    ((before.is_empty() || BEFORE.contains(&&*word)) && is_machine(name)).then_some(name)
+}
+
+/// What devices, pools and identities begin with that stand alone above what is said of them.
+const DEVICES: [&str; 14] = [
+    "ada", "da", "nda", "nvd", "vtbd", "mmcsd", "zd", "dm", "mpath", "naa", "eui", "t10", "mpx",
+    "hdisk",
+];
+
+/// A name with a figure in it that is none of a device: `db1`, `sql-2.example.net`.
+fn is_machine(name: &str) -> bool {
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    heading::is_numbered(name)
+        && !DEVICES
+            .iter()
+            .any(|device| stem == *device || name.starts_with(&format!("{device}.")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn machines(text: &str) -> Vec<(String, usize)> {
+        let lines: Vec<Line<'_>> = (1..)
+            .zip(text.split('\n'))
+            .map(|(number, text)| Line { number, text })
+            .collect();
+        let groups = apart(&lines).unwrap_or_default().into_iter();
+        groups
+            .map(|(name, lines)| (name.unwrap_or_default(), lines.len()))
+            .collect()
+    }
+
+    fn offset(title: &str, start: u64) -> String {
+        format!("{title}\nDiskNumber : 1\nPartitionNumber : 1\nOffset : {start}\n")
+    }
+
+    #[test]
+    fn names_above_two_answers_are_machines() {
+        for (one, other) in [
+            ("db1", "db2"),
+            ("db1.example.net", "db2.example.net"),
+            ("==> out/db1.txt <==", "==> out/db2.txt <=="),
+            ("[1] 09:12:44 [SUCCESS] db1", "[2] 09:12:45 [SUCCESS] db2"),
+            ("## db1", "## db2"),
+            ("h2. Server db1", "h2. Server db2"),
+            ("Finished on db1:", "Finished on db2:"),
+        ] {
+            let found = machines(&format!(
+                "{}{}",
+                offset(one, 1_048_576),
+                offset(other, 32_256)
+            ));
+            assert_eq!(found.len(), 2, "{one}: {found:?}");
+            assert!(
+                found[0].0.contains("db1") && found[1].0.contains("db2"),
+                "{found:?}"
+            );
+            assert!(!found[0].0.ends_with(".txt"), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn files_of_one_machine_stay_together() {
+        let files = [
+            offset("==> db1-parts.txt <==", 1_048_576),
+            "==> db1-disks.txt <==\nNumber : 1\nPhysicalSectorSize : 4096\nLogicalSectorSize : 512\n".to_owned(),
+            offset("==> db2-parts.txt <==", 32_256),
+        ];
+        let found = machines(&files.concat());
+        let names: Vec<&str> = found.iter().map(|(name, _)| &**name).collect();
+        assert_eq!(names, ["db1", "db2"]);
+    }
+
+    #[test]
+    fn other_names_are_none() {
+        for (one, other) in [
+            // Devices, parts of a post, words.
+            ("ada0", "ada1"),
+            ("## sda1", "## sdb1"),
+            ("Before:", "After:"),
+            ("naa.6005", "naa.6006"),
+        ] {
+            let text = format!("{}{}", offset(one, 1_048_576), offset(other, 32_256));
+            assert_eq!(machines(&text), [], "{one}");
+        }
+        // One machine, which is named twice.
+        let twice = format!("{}{}", offset("db1", 1_048_576), offset("db1", 32_256));
+        assert_eq!(machines(&twice), []);
+        // What they say goes together.
+        let parts = format!(
+            "{}db2\nNumber : 1\nPhysicalSectorSize : 4096\nLogicalSectorSize : 512\n",
+            offset("db1", 63)
+        );
+        assert_eq!(machines(&parts), []);
+    }
+}
