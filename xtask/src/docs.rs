@@ -258,10 +258,11 @@ fn formats() -> String {
 
 /// The tools whose captured output is read, by the system that they run on.
 fn captures() -> String {
-    const SYSTEMS: [(&str, &str); 5] = [
+    const SYSTEMS: [(&str, &str); 6] = [
         ("windows", "Windows"),
         ("linux", "Linux"),
         ("freebsd", "FreeBSD, TrueNAS CORE, pfSense"),
+        ("macos", "macOS"),
         ("esxi", "ESXi"),
         ("raid", "RAID controllers, on any system"),
     ];

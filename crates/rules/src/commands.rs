@@ -86,6 +86,8 @@ const LSBLK: &str = "lsblk -J -b -O";
 const LSBLK_SYSTEMS: &str = "util-linux 2.27 and later";
 const GEOM_DISKS: &str = "geom disk list";
 const FREEBSD_SYSTEMS: &str = "FreeBSD 8 and later, TrueNAS CORE, pfSense";
+const DISKUTIL: &str = "diskutil info -all";
+const MACOS_SYSTEMS: &str = "macOS, Mac OS X 10.6 and later";
 const PARTED_UTIL: &str = "partedUtil getptbl /vmfs/devices/disks/DEVICE";
 const ESXI_SYSTEMS: &str = "ESXi 5.0 and later";
 
@@ -95,6 +97,7 @@ pub static COMMANDS: &[Supply] = &[
     supply(Lack::Disk, "windows", GET_DISK, SINCE_2012),
     supply(Lack::Disk, "linux", LSBLK, LSBLK_SYSTEMS),
     supply(Lack::Disk, "freebsd", GEOM_DISKS, FREEBSD_SYSTEMS),
+    supply(Lack::Disk, "macos", DISKUTIL, MACOS_SYSTEMS),
     supply(
         Lack::Disk,
         "esxi",
@@ -110,6 +113,7 @@ pub static COMMANDS: &[Supply] = &[
     supply(Lack::Volume, "windows", GET_PARTITION, SINCE_2012),
     supply(Lack::Volume, "linux", LSBLK, LSBLK_SYSTEMS),
     supply(Lack::Volume, "freebsd", "glabel status", FREEBSD_SYSTEMS),
+    supply(Lack::Volume, "macos", DISKUTIL, MACOS_SYSTEMS),
     supply(
         Lack::Volume,
         "esxi",
@@ -126,6 +130,7 @@ pub static COMMANDS: &[Supply] = &[
     supply(Lack::Size, "windows", GET_PARTITION, SINCE_2012),
     supply(Lack::Size, "linux", LSBLK, LSBLK_SYSTEMS),
     supply(Lack::Size, "freebsd", GEOM_DISKS, FREEBSD_SYSTEMS),
+    supply(Lack::Size, "macos", DISKUTIL, MACOS_SYSTEMS),
     supply(Lack::Size, "esxi", PARTED_UTIL, ESXI_SYSTEMS),
     supply(
         Lack::PhysicalSector,
@@ -142,6 +147,12 @@ pub static COMMANDS: &[Supply] = &[
     supply(Lack::PhysicalSector, "windows", GET_DISK, SINCE_2012),
     supply(Lack::PhysicalSector, "linux", LSBLK, LSBLK_SYSTEMS),
     supply(Lack::PhysicalSector, "freebsd", GEOM_DISKS, FREEBSD_SYSTEMS),
+    supply(
+        Lack::PhysicalSector,
+        "macos",
+        "smartctl -i /dev/diskN",
+        "smartmontools",
+    ),
     supply(
         Lack::PhysicalSector,
         "esxi",
@@ -193,6 +204,7 @@ pub static COMMANDS: &[Supply] = &[
         "util-linux 2.38 and later",
     ),
     supply(Lack::Start, "freebsd", "gpart show", FREEBSD_SYSTEMS),
+    supply(Lack::Start, "macos", DISKUTIL, MACOS_SYSTEMS),
     supply(Lack::Start, "esxi", PARTED_UTIL, ESXI_SYSTEMS),
     supply(
         Lack::StripeUnit,
@@ -255,6 +267,12 @@ pub static COMMANDS: &[Supply] = &[
         "Windows 10, Server 2016 and later",
     ),
     supply(Lack::AllocationUnit, "freebsd", "zdb -C", "ZFS"),
+    supply(
+        Lack::AllocationUnit,
+        "macos",
+        "diskutil info DISK",
+        MACOS_SYSTEMS,
+    ),
     supply(Lack::AllocationUnit, "linux", "tune2fs -l DEVICE", "ext4"),
     supply(Lack::AllocationUnit, "linux", "xfs_info MOUNTPOINT", "XFS"),
     supply(
@@ -348,7 +366,7 @@ mod tests {
 
     #[test]
     fn every_system_can_be_asked_for_every_fact() {
-        for platform in ["windows", "linux", "freebsd", "esxi"] {
+        for platform in ["windows", "linux", "freebsd", "macos", "esxi"] {
             for lack in Lack::ALL {
                 assert!(
                     for_fact(lack, platform).next().is_some(),

@@ -1,13 +1,17 @@
-//! Tools of FreeBSD, and of what is made of it: TrueNAS CORE, pfSense, OPNsense.
+//! Tools of FreeBSD, and of what is made of it: TrueNAS CORE, pfSense, OPNsense; and of macOS, which has some of them in common with the
+//! other BSDs.
 
 pub(super) mod diskinfo;
+pub(super) mod diskutil;
+pub(super) mod fdisk;
 pub(super) mod gpart;
+pub(super) mod gpt;
 
 use straddle_geometry::{Bytes, Grid, Unit};
 use straddle_stack::{Fact, GridFact, GridRole, Interval, Key, LayerKind, Value};
 
 use super::text::Line;
-use super::tool::Notes;
+use super::tool::{Context, Notes};
 use crate::inventory::{Name, Space, Thing};
 
 /// The largest physical sector of a disk. What prefers longer requests has them for another reason.
@@ -32,6 +36,32 @@ fn size(thing: &mut Thing, bytes: u64, line: &Line<'_>, notes: &Notes<'_>) {
 fn sector(thing: &mut Thing, bytes: u64, line: &Line<'_>, notes: &Notes<'_>) {
     if let Some(unit) = Unit::new(bytes).filter(|_| bytes >= 512) {
         thing.grid(GridRole::LogicalSector, notes.said(line, unit));
+    }
+}
+
+/// The device that a command was about, which is its last word: `gpt -r show disk2`, `fdisk /dev/rdisk2`.
+fn asked(context: &Context<'_>, program: &str) -> Option<String> {
+    let command = context.command.as_ref();
+    let command = command.filter(|command| command.program() == program)?;
+    node(command.last()?)
+}
+
+/// The block device of a path, which may be that of the raw one: `disk2` of `/dev/rdisk2`.
+fn node(path: &str) -> Option<String> {
+    let node = path.trim_start_matches("/dev/");
+    let node = match node.strip_prefix('r') {
+        Some(block) if block.starts_with("disk") => block,
+        _ => node,
+    };
+    let plain = node.bytes().all(|b| b.is_ascii_alphanumeric());
+    (plain && node.ends_with(|c: char| c.is_ascii_digit())).then(|| node.to_owned())
+}
+
+/// What a partition is called: `disk2s1`. On other systems, entries of these tables are no devices.
+fn entry(device: &str, number: u64) -> String {
+    match device.starts_with("disk") && !device.contains(' ') {
+        true => format!("{device}s{number}"),
+        false => format!("{device} partition {number}"),
     }
 }
 

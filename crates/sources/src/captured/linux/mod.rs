@@ -17,6 +17,7 @@ pub(super) mod kpartx;
 pub(super) mod libguestfs;
 pub(super) mod losetup;
 pub(super) mod lsblk;
+pub(super) mod lsscsi;
 pub(super) mod lvm;
 mod lvm_table;
 mod lvm_text;

@@ -46,6 +46,15 @@ pub(crate) static TOOL: Tool = Tool {
             begins: |_| true,
             read: id_ns_text,
         },
+        // Through `grep`, from the formats on.
+        Reader::Text {
+            anchors: &[Anchor::Loose("LBA Format"), Anchor::Loose("lbaf ")],
+            begins: |lines| {
+                let text = lines[0].text;
+                text.contains("Data Size:") || text.contains("lbads:")
+            },
+            read: id_ns_text,
+        },
         Reader::Text {
             anchors: &[Anchor::Start("/dev/nvme")],
             begins: |lines| lines[0].text.contains("B + "),

@@ -19,6 +19,7 @@ pub(crate) static TOOL: Tool = Tool {
         "sg_vpd -p bl DEVICE",
         "sg_vpd -p bdc DEVICE",
         "sg_readcap -l DEVICE",
+        "sg_inq DEVICE",
     ],
     readers: &[
         Reader::Text {
@@ -38,6 +39,11 @@ pub(crate) static TOOL: Tool = Tool {
             read: characteristics,
         },
         Reader::Text {
+            anchors: &[Anchor::Start("standard INQUIRY:")],
+            begins: |_| true,
+            read: inquiry,
+        },
+        Reader::Text {
             anchors: &[Anchor::Start("Read Capacity results:")],
             begins: |_| true,
             read: capacity,
@@ -50,6 +56,29 @@ const PROGRAMS: [&str; 3] = ["sg_vpd", "sg_inq", "sg_readcap"];
 fn pair<'t>(line: &Line<'t>) -> Option<(&'t str, &'t str)> {
     let (key, value) = line.text.split_once(':')?;
     Some((key.trim(), value.trim()))
+}
+
+/// What a disk says of itself: that it is one, and not what lies on it.
+fn inquiry(section: &Section<'_>, notes: &mut Notes<'_>) {
+    let device = about::or_stranger(&section.context, &PROGRAMS, notes);
+    let mut disk = Disk::new(Some(device));
+    let is_disk = |line: &Line<'_>| line.text.contains("device type: disk");
+    if !section.lines.iter().any(is_disk) {
+        return;
+    }
+    let mut vendor = "";
+    for line in section.lines {
+        match pair(line) {
+            Some(("Vendor identification", text)) => vendor = text,
+            Some(("Product identification", text)) => {
+                let model = format!("{vendor} {text}");
+                disk.text(Key::Model, &model, line, notes);
+            }
+            Some(("Unit serial number", text)) => disk.serial(text, line, notes),
+            _ => {}
+        }
+    }
+    disk.note(notes);
 }
 
 fn limits(section: &Section<'_>, notes: &mut Notes<'_>) {
