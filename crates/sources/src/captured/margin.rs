@@ -158,6 +158,8 @@ pub(super) fn items_taken_off(lines: &mut [&str]) {
 
 /// Fewest lines that are behind the name of a host.
 const MIN: usize = 4;
+/// Most lines above the first that is behind one: what was typed, and a few words on it.
+const MAX_ASKED: usize = 4;
 /// Most hosts of one text.
 const MAX_HOSTS: usize = 256;
 
@@ -167,7 +169,8 @@ fn is_file(name: &str) -> bool {
     matches!(ending, "txt" | "log" | "out" | "lst")
 }
 
-/// The host whose name and a colon stand before each line, for each of them: what programs print that ask many.
+/// The host whose name and a colon stand before each line, for each of them: what programs print that ask many. What stands above all is
+/// nobody's.
 pub(super) fn hosts<'t>(lines: &[&'t str]) -> Option<Vec<&'t str>> {
     let parts = |line: &'t str| -> Option<(&'t str, &'t str)> {
         let text = line.trim_start();
@@ -192,7 +195,13 @@ pub(super) fn hosts<'t>(lines: &[&'t str]) -> Option<Vec<&'t str>> {
         (named && (is_host || is_file(name))).then_some((name, rest))
     };
     let of = |line: &'t str| parts(line).map(|(name, _)| name);
-    let filled = || lines.iter().filter(|line| !line.trim().is_empty());
+    let is_filled = |line: &&str| !line.trim().is_empty();
+    // The command that asked them stands above, and the next prompt below.
+    let head = lines.iter().enumerate().filter(|(_, line)| is_filled(line));
+    let mut head = head.take(MAX_ASKED + 1);
+    let (first, _) = head.find(|(_, line)| of(line).is_some())?;
+    let last = lines.iter().rposition(|line| of(line).is_some())?;
+    let filled = || lines[first..=last].iter().filter(|line| is_filled(line));
     let mut counts: HashMap<&str, usize> = HashMap::new();
     let mut all = 0_usize;
     for line in filled() {
@@ -209,13 +218,15 @@ pub(super) fn hosts<'t>(lines: &[&'t str]) -> Option<Vec<&'t str>> {
         }
     }
     let with: usize = counts.values().sum();
-    let often = counts.values().all(|count| *count > 1);
+    // Of a file, `grep` may find one line.
+    let are_files = counts.len() > 1 && counts.keys().all(|name| is_file(name));
+    let often = are_files || with >= MIN && counts.values().all(|count| *count > 1);
     // The figures of a list that was filtered stand behind one name too, but nothing else does.
     let speaks = filled().any(|line| {
         let rest = parts(line).map_or("", |(_, rest)| rest);
         rest.contains([',', ';']) || rest.split_whitespace().nth(1).is_some()
     });
-    if with < MIN || with * 10 < all * 9 || !often || !speaks {
+    if !often || with * 10 < all * 9 || !speaks {
         return None;
     }
     let mut last = "";

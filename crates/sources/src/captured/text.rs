@@ -175,7 +175,10 @@ impl<'t> Titles<'t> {
         for (index, host) in hosts.iter().enumerate() {
             of.entry(*host).or_default().push(index);
         }
-        let (mut grouped, mut numbers) = (Vec::new(), Vec::new());
+        // What was typed stands above what they say.
+        let above = of.get("").map(Vec::as_slice).unwrap_or_default();
+        let mut grouped: Vec<&str> = above.iter().map(|index| lines[*index]).collect();
+        let mut numbers: Vec<usize> = above.iter().map(|index| index + 1).collect();
         for (host, title) in &self.0 {
             let own = of.get(host).map(Vec::as_slice).unwrap_or_default();
             let first = own.first().copied().unwrap_or_default();
