@@ -1,7 +1,6 @@
 use std::sync::Arc;
 use straddle_stack::activity::{Figure, Moment, Quantity, Role, Span, Statistic, Unit};
 
-use crate::errorlog::backup::Unnamed;
 use crate::gathered::{Gathered, Handle, Name, Noted};
 use crate::line::Line;
 use crate::subject::Subject;
@@ -55,6 +54,14 @@ pub(crate) struct Told {
     /// The last line of the input when it was read.
     pub(crate) line: u64,
     pub(crate) text: String,
+}
+
+/// The summary of a backup whose database may be named below it: in logs that have the newest line first.
+pub(crate) struct Unnamed {
+    pub(crate) figures: [(Quantity, f64); 3],
+    pub(crate) number: u64,
+    pub(crate) text: String,
+    pub(crate) moment: Moment,
 }
 
 /// A line, and when it was written.

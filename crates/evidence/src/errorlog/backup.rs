@@ -5,7 +5,7 @@ use straddle_stack::activity::{Moment, Quantity, Span};
 use super::{at, message, moment};
 use crate::format::{Format, Reading, Shape};
 use crate::line::Line;
-use crate::notes::{At, Notes};
+use crate::notes::{At, Notes, Unnamed};
 use crate::number;
 use crate::subject::Subject;
 use crate::word;
@@ -89,8 +89,8 @@ pub(super) fn name(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
 /// A line says of which database a backup is.
 pub(super) fn named(name: &str, at: Option<Moment>, notes: &mut Notes<'_>) {
     if let Some(above) = notes.unnamed.take() {
-        let is_its = at.is_some_and(|at| above.is_of(at));
-        above.note(if is_its { name } else { NOBODY }, notes);
+        let is_its = at.is_some_and(|at| is_of(&above, at));
+        note_as(&above, if is_its { name } else { NOBODY }, notes);
     }
     notes.database = Some(name.into());
     notes.database_at = at;
@@ -99,37 +99,27 @@ pub(super) fn named(name: &str, at: Option<Moment>, notes: &mut Notes<'_>) {
 /// The name of a database that is not known.
 const NOBODY: &str = "-";
 
-/// A summary whose database may be named below it: in logs that have the newest line first.
-pub(crate) struct Unnamed {
-    figures: [(Quantity, f64); 3],
-    number: u64,
-    text: String,
-    moment: Moment,
+/// Whether a message of that moment is of the same backup: it was written just before the summary.
+fn is_of(above: &Unnamed, at: Moment) -> bool {
+    (0.0..=2.0).contains(&above.moment.since(at))
 }
 
-impl Unnamed {
-    /// Whether a message of that moment is of the same backup: it was written just before the summary.
-    fn is_of(&self, at: Moment) -> bool {
-        (0.0..=2.0).contains(&self.moment.since(at))
-    }
-
-    fn note(&self, database: &str, notes: &mut Notes<'_>) {
-        let line = Line {
-            number: self.number,
-            text: &self.text,
-        };
-        let at = At {
-            line,
-            moment: Some(self.moment),
-        };
-        note(at, database, self.figures, notes);
-    }
+fn note_as(above: &Unnamed, database: &str, notes: &mut Notes<'_>) {
+    let line = Line {
+        number: above.number,
+        text: &above.text,
+    };
+    let at = At {
+        line,
+        moment: Some(above.moment),
+    };
+    note(at, database, above.figures, notes);
 }
 
 /// Notes a summary of which no line says whose it is.
 pub(crate) fn settle(notes: &mut Notes<'_>) {
     if let Some(above) = notes.unnamed.take() {
-        above.note(NOBODY, notes);
+        note_as(&above, NOBODY, notes);
     }
 }
 
