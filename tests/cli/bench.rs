@@ -801,8 +801,12 @@ fn promising(here: &Path) -> (PathBuf, [Mount; 2]) {
 fn a_disk_that_cannot_hold_what_it_promised_ends_the_filling() {
     needs_root("a_disk_that_cannot_hold_what_it_promised_ends_the_filling");
     let here = scratch();
-    // The kernel tells of it as either, by what it noticed first.
-    let known = ["No space left on device", "Input/output error"];
+    // The kernel tells of it as any of these, by what it noticed first.
+    let known = [
+        "No space left on device",
+        "Input/output error",
+        "Read-only file system",
+    ];
     let (point, _mounts) = promising(here.path());
     let run = bench(&point, &[&["."], QUICK]);
     assert_eq!(run.code, Some(2), "{}", run.transcript());
