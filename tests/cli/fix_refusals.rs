@@ -22,13 +22,24 @@ fn what_cannot_be_done_is_said_with_the_next_step() {
     );
     assert!(made.status.success(), "{made:?}");
     fs::write(folder.join("none.json"), "{\"cured\": []}").expect("writable");
-    let all: [&[&str]; 9] = [
+    let captured = "\
+        Disk /dev/sdb: 64 MiB, 67108864 bytes, 131072 sectors\n\
+        Units: sectors of 1 * 512 = 512 bytes\n\
+        Sector size (logical/physical): 512 bytes / 4096 bytes\n\
+        I/O size (minimum/optimal): 4096 bytes / 4096 bytes\n\
+        Disklabel type: dos\n\
+        Disk identifier: 0x00000001\n\n\
+        Device     Boot Start   End Sectors Size Id Type\n\
+        /dev/sdb1          63 65598   65536  32M 83 Linux\n";
+    fs::write(folder.join("linux.txt"), captured).expect("writable");
+    let all: [&[&str]; 10] = [
         &["on.img"],
         &["missing.img"],
         &["many"],
         &["on.img", "--script", "sfdisk"],
         &["off.img", "--script", "mdadm"],
         &["off.img", "--script", "diskpart"],
+        &["linux.txt", "--script", "diskpart"],
         &["off.img", "--verify", "missing.json"],
         &["off.img", "--verify", "off.img"],
         &["off.img", "--verify", "none.json"],

@@ -93,13 +93,22 @@ pub fn for_change(change: &Change) -> Option<&'static Tool> {
 /// # Errors
 /// [`Refusal`] when there are none, or one is not to be left to a script.
 pub fn write(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
+    let with = || writable(job).iter().map(|tool| tool.name).collect();
     if !has_steps(job, tool) {
         return Err(Refusal::NothingToDo {
             tool: tool.name,
-            with: writable(job).iter().map(|tool| tool.name).collect(),
+            with: with(),
         });
     }
-    written(job, tool)
+    // Of an image, nobody knows where its disk will be put right.
+    match crate::situation::platform(&job.plan.after) {
+        Some(system) if !tool.suits(&job.plan.after) => Err(Refusal::Elsewhere {
+            tool: tool.name,
+            system: system.to_owned(),
+            with: with(),
+        }),
+        _ => written(job, tool),
+    }
 }
 
 /// The tools that a script can be written for: each writes its script, which is thrown away.

@@ -11,6 +11,16 @@ pub enum Refusal {
         /// Those that do have steps.
         with: Vec<&'static str>,
     },
+    /// The tool runs on another system than the one that the stack is of.
+    #[error("{tool} does not run on {system}, where this was captured: {}", others(.with))]
+    Elsewhere {
+        /// The tool that was asked for.
+        tool: &'static str,
+        /// What the capture says it is of.
+        system: String,
+        /// Those that run there and have steps.
+        with: Vec<&'static str>,
+    },
     /// A step cannot be left to a script.
     #[error("step {number} cannot be left to a script: {why}")]
     Hindered {
