@@ -1,6 +1,6 @@
 //! `sadf -d`: a report of sar for databases.
 
-use straddle_stack::activity::{Moment, Span};
+use straddle_stack::activity::{Moment, Quantity, Span};
 
 use super::clock::Day;
 use super::rows::{Columns, Rows, figure};
@@ -32,6 +32,17 @@ pub(crate) static FORMAT: Format = Format {
         begins,
     },
 };
+
+/// The quantities that `sar -d` has of a disk.
+pub(super) const QUANTITIES: [Quantity; 7] = [
+    Quantity::TransferRate,
+    Quantity::ReadThroughput,
+    Quantity::WriteThroughput,
+    Quantity::TransferSize,
+    Quantity::QueueLength,
+    Quantity::TransferLatency,
+    Quantity::Utilization,
+];
 
 fn begins(line: &Line<'_>, notes: &mut Notes<'_>) -> Option<Box<dyn Body>> {
     let columns = head(line.text);

@@ -5,7 +5,7 @@ use straddle_stack::activity::{Quantity, Span};
 use super::columns;
 use super::devices::{Devices, channels};
 use super::rows::figure;
-use super::sadf;
+use super::sadf::{self, QUANTITIES};
 use crate::format::{Body, Format, Shape, Taken};
 use crate::line::Line;
 use crate::notes::Notes;
@@ -30,17 +30,6 @@ struct Figures {
     device: String,
     rate: Option<f64>,
 }
-
-/// The quantities that `sar -d` has.
-const QUANTITIES: [Quantity; 7] = [
-    Quantity::TransferRate,
-    Quantity::ReadThroughput,
-    Quantity::WriteThroughput,
-    Quantity::TransferSize,
-    Quantity::QueueLength,
-    Quantity::TransferLatency,
-    Quantity::Utilization,
-];
 
 impl Body for Figures {
     fn line(&mut self, line: &Line<'_>, notes: &mut Notes<'_>) -> Taken {

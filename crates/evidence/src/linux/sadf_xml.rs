@@ -1,11 +1,11 @@
 //! `sadf -x`: reports of sar as XML, an element for each disk.
 
-use straddle_stack::activity::{Moment, Quantity, Span};
+use straddle_stack::activity::{Moment, Span};
 
 use super::columns;
 use super::devices::{Devices, channels};
 use super::rows::figure;
-use super::sadf;
+use super::sadf::{self, QUANTITIES};
 use crate::format::{Body, Format, Shape, Taken};
 use crate::line::Line;
 use crate::notes::Notes;
@@ -32,17 +32,6 @@ struct Reports {
     /// When the interval ended whose disks follow.
     moment: Option<Moment>,
 }
-
-/// The quantities that a disk has there.
-const QUANTITIES: [Quantity; 7] = [
-    Quantity::TransferRate,
-    Quantity::ReadThroughput,
-    Quantity::WriteThroughput,
-    Quantity::TransferSize,
-    Quantity::QueueLength,
-    Quantity::TransferLatency,
-    Quantity::Utilization,
-];
 
 impl Body for Reports {
     fn line(&mut self, line: &Line<'_>, notes: &mut Notes<'_>) -> Taken {

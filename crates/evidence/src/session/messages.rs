@@ -9,7 +9,7 @@ use crate::stamp;
 /// A message goes over so many lines at most.
 const MAX_PENDING: usize = 6;
 /// And has so many bytes.
-const LONGEST_MESSAGE: usize = 1 << 16;
+const MAX_MESSAGE: usize = 1 << 16;
 
 /// A message that is not whole.
 pub(super) struct Pending {
@@ -41,7 +41,7 @@ impl Session<'_> {
                 true
             }
             // Longer than any message: no part of one.
-            Reading::Unfinished if line.text.len() > LONGEST_MESSAGE => {
+            Reading::Unfinished if line.text.len() > MAX_MESSAGE => {
                 self.notes.unread(line);
                 true
             }
@@ -82,7 +82,7 @@ impl Session<'_> {
         let is_next = line.trimmed().is_empty()
             || is_errorlog(line.text.as_bytes())
             || stamp::first(line.text).is_some()
-            || pending.text.len() + line.text.len() > LONGEST_MESSAGE
+            || pending.text.len() + line.text.len() > MAX_MESSAGE
             || pending.taken.len() >= MAX_PENDING;
         if is_next {
             self.give_up(pending);

@@ -100,7 +100,7 @@ pub fn write(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
             with: with(),
         });
     }
-    // Of an image, nobody knows where its disk will be put right.
+    // Of an image, nobody knows on which system it will be repaired.
     match crate::situation::platform(&job.plan.after) {
         Some(system) if !tool.suits(&job.plan.after) => Err(Refusal::Elsewhere {
             tool: tool.name,

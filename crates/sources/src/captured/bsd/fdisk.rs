@@ -8,12 +8,11 @@
 //!
 //! OpenBSD has a colon between start and size.
 
-use straddle_stack::{Key, LayerKind, Value};
+use straddle_stack::{Key, Trust, Value};
 
-use super::{asked, disk, entry, name, node, size};
+use super::{asked, disk, entry, node, size};
+use crate::captured::number;
 use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
-use crate::captured::{number, row};
-use crate::inventory::Thing;
 
 pub(crate) static TOOL: Tool = Tool {
     name: "bsd-fdisk",
@@ -26,6 +25,7 @@ pub(crate) static TOOL: Tool = Tool {
     }],
 };
 
+/// It does not say how long its sectors are.
 const SECTOR: u64 = 512;
 
 /// Nothing, tables of logical drives, and what a GPT is hidden behind.
@@ -70,6 +70,9 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     let mut whole = disk(&device);
     if let Some((_, sectors)) = said {
         size(&mut whole, sectors.saturating_mul(SECTOR), first, notes);
+        if let Some(size) = &mut whole.size {
+            size.trust = Trust::Assumed;
+        }
     }
     // Behind a GPT's own entry the table is a copy of a part of it, or holds nothing.
     let is_gpt = rows.iter().any(|((_, kind, ..), _)| kind == "ee");
@@ -80,15 +83,9 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         if NO_DATA.contains(&&*kind) || sectors == 0 {
             continue;
         }
-        let label = entry(&device, index);
-        let mut thing =
-            Thing::new(LayerKind::Partition, label.clone(), name(&label)).on(name(&device));
-        let figures = row::Row {
-            start: row::exact(start, SECTOR),
-            length: row::exact(sectors, SECTOR),
-            ..row::Row::default()
-        };
-        figures.set(&mut thing, line, notes);
+        let node = entry(&device, index);
+        let places = (start, sectors);
+        let mut thing = super::partition(&node, &device, places, None, line, notes);
         thing.set(Key::PartitionNumber, notes.said(line, Value::Count(index)));
         thing.set_text(Key::PartitionType, notes.said(line, kind));
         notes.add(thing);

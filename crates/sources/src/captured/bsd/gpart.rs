@@ -11,11 +11,10 @@
 //! Source: FreeBSD `lib/geom/part/geom_part.c`, `sbin/geom/core/geom.c`, `sys/geom/part/g_part_*.c`.
 
 use straddle_geometry::Bytes;
-use straddle_stack::{AnomalyKind, Interval, Key, LayerKind, Trust, Value};
+use straddle_stack::{AnomalyKind, Interval, Key, LayerKind, Value};
 
 use super::{disk, identity, name, rotation, sector, size, stripe};
 use crate::captured::number::{self, Prefix, Rounding};
-use crate::captured::row;
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
 use crate::inventory::{Name, Space, Thing};
@@ -172,20 +171,8 @@ fn show(section: &Section<'_>, notes: &mut Notes<'_>) {
             None => Some(partition.to_owned()),
         };
         let node = node.unwrap_or_else(|| format!("{} at sector {start}", table.device));
-        let mut thing = Thing::new(LayerKind::Partition, node.clone(), name(&node));
-        thing = thing.on(name(table.device));
-        let bytes = table.sector.unwrap_or(512);
-        let figures = row::Row {
-            start: row::exact(start, bytes),
-            length: row::exact(sectors, bytes),
-            ..row::Row::default()
-        };
-        figures.set(&mut thing, line, notes);
-        if table.sector.is_none() {
-            for fact in [&mut thing.start, &mut thing.size].into_iter().flatten() {
-                fact.trust = Trust::Assumed;
-            }
-        }
+        let places = (start, sectors);
+        let mut thing = super::partition(&node, table.device, places, table.sector, line, notes);
         thing.set(Key::StartSector, notes.said(line, Value::Count(start)));
         partition_type(&mut thing, kind, line, notes);
         if let Some(index) = index {

@@ -6,13 +6,12 @@
 //!          40      409600      1  GPT part - C12A7328-F81F-11D2-BA4B-00A0C93EC93B
 //! ```
 
-use straddle_stack::{Key, LayerKind, Value};
+use straddle_stack::{Key, Value};
 
-use super::{asked, disk, entry, name, node, sector};
+use super::{asked, disk, entry, node, sector};
+use crate::captured::number;
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
-use crate::captured::{number, row};
-use crate::inventory::Thing;
 
 pub(crate) static TOOL: Tool = Tool {
     name: "gpt-show",
@@ -69,7 +68,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         sector(&mut whole, bytes, &line, notes);
         super::size(&mut whole, size, &line, notes);
     }
-    let bytes = said.map_or(512, |(bytes, ..)| bytes);
+    let bytes = said.map(|(bytes, ..)| bytes);
     let is_gpt = lines.iter().any(|line| line.text.contains("GPT header"));
     let table = if is_gpt { "gpt" } else { "mbr" };
     whole.set_text(Key::PartitionTable, notes.said(first, table.to_owned()));
@@ -84,15 +83,8 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
         let Some(Ok(index)) = words.next().map(str::parse::<u64>) else {
             continue;
         };
-        let label = entry(&device, index);
-        let mut thing =
-            Thing::new(LayerKind::Partition, label.clone(), name(&label)).on(name(&device));
-        let figures = row::Row {
-            start: row::exact(start, bytes),
-            length: row::exact(sectors, bytes),
-            ..row::Row::default()
-        };
-        figures.set(&mut thing, line, notes);
+        let node = entry(&device, index);
+        let mut thing = super::partition(&node, &device, (start, sectors), bytes, line, notes);
         thing.set(Key::PartitionNumber, notes.said(line, Value::Count(index)));
         // A label stands in its place where it was asked for.
         let kind = words.next_back().filter(|word| word.len() == 36);

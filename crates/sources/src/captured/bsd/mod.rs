@@ -8,8 +8,9 @@ pub(super) mod gpart;
 pub(super) mod gpt;
 
 use straddle_geometry::{Bytes, Grid, Unit};
-use straddle_stack::{Fact, GridFact, GridRole, Interval, Key, LayerKind, Value};
+use straddle_stack::{Fact, GridFact, GridRole, Interval, Key, LayerKind, Trust, Value};
 
+use super::row;
 use super::text::Line;
 use super::tool::{Context, Notes};
 use crate::inventory::{Name, Space, Thing};
@@ -63,6 +64,31 @@ fn entry(device: &str, number: u64) -> String {
         true => format!("{device}s{number}"),
         false => format!("{device} partition {number}"),
     }
+}
+
+/// A partition that a table places by sectors: its first and how many. Where nothing says how long they are, 512 bytes are assumed.
+fn partition(
+    node: &str,
+    device: &str,
+    (start, sectors): (u64, u64),
+    sector: Option<u64>,
+    line: &Line<'_>,
+    notes: &mut Notes<'_>,
+) -> Thing {
+    let mut thing = Thing::new(LayerKind::Partition, node, name(node)).on(name(device));
+    let bytes = sector.unwrap_or(512);
+    let figures = row::Row {
+        start: row::exact(start, bytes),
+        length: row::exact(sectors, bytes),
+        ..row::Row::default()
+    };
+    figures.set(&mut thing, line, notes);
+    if sector.is_none() {
+        for fact in [&mut thing.start, &mut thing.size].into_iter().flatten() {
+            fact.trust = Trust::Assumed;
+        }
+    }
+    thing
 }
 
 /// A stripe of GEOM: the physical sector of a disk, or what an array, a volume or flash prefers. `offset` is how far into a stripe the
