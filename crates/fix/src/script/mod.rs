@@ -93,11 +93,10 @@ pub fn for_change(change: &Change) -> Option<&'static Tool> {
 /// # Errors
 /// [`Refusal`] when there are none, or one is not to be left to a script.
 pub fn write(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
-    let with = || writable(job).iter().map(|tool| tool.name).collect();
     if !has_steps(job, tool) {
         return Err(Refusal::NothingToDo {
             tool: tool.name,
-            with: with(),
+            with: writable(job).iter().map(|tool| tool.name).collect(),
         });
     }
     // Of an image, nobody knows on which system it will be repaired.
@@ -105,7 +104,7 @@ pub fn write(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
         Some(system) if !tool.suits(&job.plan.after) => Err(Refusal::Elsewhere {
             tool: tool.name,
             system: system.to_owned(),
-            with: with(),
+            with: fitting(job).map(|tool| tool.name).collect(),
         }),
         _ => written(job, tool),
     }
@@ -114,12 +113,15 @@ pub fn write(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
 /// The tools that a script can be written for: each writes its script, which is thrown away.
 #[must_use]
 pub fn writable(job: &Job<'_>) -> Vec<&'static Tool> {
-    let tools = TOOLS.iter().copied();
-    tools
-        .filter(|tool| {
-            has_steps(job, tool) && tool.suits(&job.plan.after) && written(job, tool).is_ok()
-        })
+    fitting(job)
+        .filter(|tool| written(job, tool).is_ok())
         .collect()
+}
+
+/// The tools that have steps and run where they are to be done.
+fn fitting(job: &Job<'_>) -> impl Iterator<Item = &'static Tool> {
+    let tools = TOOLS.iter().copied();
+    tools.filter(|tool| has_steps(job, tool) && tool.suits(&job.plan.after))
 }
 
 fn has_steps(job: &Job<'_>, tool: &Tool) -> bool {

@@ -12,13 +12,13 @@ pub enum Refusal {
         with: Vec<&'static str>,
     },
     /// The tool runs on another system than the one that the stack is of.
-    #[error("{tool} does not run on {system}, where this was captured: {}", others(.with))]
+    #[error("{tool} does not run on {system}, where this was captured{}", instead(.with))]
     Elsewhere {
         /// The tool that was asked for.
         tool: &'static str,
         /// What the capture says it is of.
         system: String,
-        /// Those that run there and have steps.
+        /// Those that run there and have steps, whether a script for them can be written or not.
         with: Vec<&'static str>,
     },
     /// A step cannot be left to a script.
@@ -50,6 +50,13 @@ pub enum Refusal {
     /// Something that the script needs is not known.
     #[error("{0}")]
     Unknown(String),
+}
+
+fn instead(tools: &[&str]) -> String {
+    match tools {
+        [] => ", and no tool that does has a step of this plan".to_owned(),
+        tools => format!("; ask for {}", tools.join(" or ")),
+    }
 }
 
 fn others(tools: &[&str]) -> String {
