@@ -61,7 +61,17 @@ def batches(view):
     return of_counts(straddle.spark.count(frame, offset="start", length="length", operation="kind", device="host"))
 
 
-MEANS = {"scan": scan, "SQL, counted first": counted_first, "SQL": plain, "mapInArrow": batches}
+def handed(view):
+    """The rows that `batches` asks for, handed to Python and thrown away there: what no function can be faster than."""
+    def thrown_away(rows):
+        import pyarrow
+
+        yield pyarrow.RecordBatch.from_pydict({"rows": [sum(batch.num_rows for batch in rows)]})
+
+    spark.sql(f"select start, length, kind, host from {view}").mapInArrow(thrown_away, "rows long").collect()
+
+
+MEANS = {"scan": scan, "SQL, counted first": counted_first, "SQL": plain, "mapInArrow": batches, "rows to Python": handed}
 expected = None
 for number in range(rounds + 1):
     for view in ["csv", "parquet"]:
@@ -70,7 +80,7 @@ for number in range(rounds + 1):
             answer = means(view)
             took = time.perf_counter() - began
             expected = expected or answer
-            if answer != expected:
+            if answer not in (None, expected):
                 sys.exit(f"{name} of {view}: {answer} instead of {expected}")
             if number > 0:
                 print(f"{name}\t{view}\t{took:.4f}", flush=True)
