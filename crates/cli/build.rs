@@ -1,13 +1,40 @@
-//! Gives the program for Windows its manifest: long paths, UTF-8 for calls without wide characters, no elevation asked for.
+//! Packs the schemas of documents for `straddle schema`, and gives the program for Windows its manifest: long paths, UTF-8 for calls without
+//! wide characters, no elevation asked for.
+
+use std::error::Error;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
 
 use embed_manifest::manifest::{ActiveCodePage, Setting, SupportedOS};
 use embed_manifest::{embed_manifest, new_manifest};
+use flate2::Compression;
+use flate2::write::DeflateEncoder;
 
-fn main() -> Result<(), embed_manifest::Error> {
+const SCHEMAS: &str = "../../docs/schemas";
+
+fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=build.rs");
-    if std::env::var_os("CARGO_CFG_WINDOWS").is_none() {
-        return Ok(());
+    println!("cargo:rerun-if-changed={SCHEMAS}");
+    pack_schemas(Path::new(&std::env::var("OUT_DIR")?))?;
+    if std::env::var_os("CARGO_CFG_WINDOWS").is_some() {
+        embed()?;
     }
+    Ok(())
+}
+
+fn pack_schemas(into: &Path) -> Result<(), Box<dyn Error>> {
+    for entry in fs::read_dir(SCHEMAS)? {
+        let entry = entry?;
+        let packed = File::create(into.join(entry.file_name()))?;
+        let mut packer = DeflateEncoder::new(packed, Compression::best());
+        packer.write_all(&fs::read(entry.path())?)?;
+        packer.finish()?;
+    }
+    Ok(())
+}
+
+fn embed() -> Result<(), embed_manifest::Error> {
     let manifest = new_manifest("Straddle")
         // That is for programs with windows.
         .remove_dependency("Microsoft.Windows.Common-Controls")

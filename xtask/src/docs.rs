@@ -16,6 +16,7 @@ use std::process::Command;
 use straddle::fix::change::KINDS;
 use straddle::fix::script::TOOLS;
 use straddle::probe::{Class, registry};
+use straddle::report::json::pretty;
 use straddle::rules::{FOLKLORE, RULES, Rule};
 use straddle::sources::captured;
 
@@ -24,21 +25,44 @@ use lists::{Command as Verb, commands};
 pub(crate) use pictures::reports as pictures;
 
 /// Folders that hold nothing but generated pages.
-const FOLDERS: [&str; 3] = ["docs/rules", "docs/folklore", "docs/reference"];
+const FOLDERS: [&str; 4] = [
+    "docs/rules",
+    "docs/folklore",
+    "docs/reference",
+    "docs/schemas",
+];
 
 /// Writes all pages, and removes those that are no longer made.
 pub(crate) fn write() -> Result<()> {
+    // The program that other pages are made with carries these.
+    write_all(&schemas()?)?;
     let pages = pages()?;
     for folder in FOLDERS {
         let _ = std::fs::remove_dir_all(folder);
     }
-    for (path, text) in &pages {
+    write_all(&pages)?;
+    println!("docs: {} pages", pages.len());
+    Ok(())
+}
+
+fn write_all(pages: &BTreeMap<PathBuf, String>) -> Result<()> {
+    for (path, text) in pages {
         let folder = path.parent().context("a page lies in a folder")?;
         std::fs::create_dir_all(folder)?;
         std::fs::write(path, text)?;
     }
-    println!("docs: {} pages", pages.len());
     Ok(())
+}
+
+/// The schemas of documents.
+fn schemas() -> Result<BTreeMap<PathBuf, String>> {
+    let schemas = straddle::report::schemas::all().into_iter();
+    schemas
+        .map(|(verb, schema)| {
+            let path = PathBuf::from(format!("docs/schemas/{verb}.json"));
+            Ok((path, pretty(&schema)?))
+        })
+        .collect()
 }
 
 /// Fails when a page differs from what would be written, or is left over, or uses words that the vocabulary advises against.
@@ -118,6 +142,7 @@ fn pages() -> Result<BTreeMap<PathBuf, String>> {
         PathBuf::from("docs/reference/command-line.md"),
         command_line()?,
     );
+    pages.extend(schemas()?);
     pages.extend(models::pages()?);
     pages.extend(pictures::pages()?);
     pages.insert(PathBuf::from("docs/profiles.md"), models::profiles()?);

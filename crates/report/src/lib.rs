@@ -22,6 +22,7 @@ pub mod pages;
 mod places;
 pub mod predict;
 pub mod realign;
+pub mod schemas;
 pub mod study;
 pub mod text;
 pub mod trace;

@@ -11,12 +11,6 @@ fn schema() -> serde_json::Value {
 }
 
 #[test]
-fn the_schema() {
-    let text = serde_json::to_string_pretty(&schema()).expect("JSON");
-    insta::assert_snapshot!("schema", text);
-}
-
-#[test]
 fn every_document_obeys_the_schema() {
     let mut schemas = boon::Schemas::new();
     let mut compiler = boon::Compiler::new();
