@@ -19,6 +19,8 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use straddle_testkit::shipped;
+
 /// Most that four times as long a text may cost.
 const MAX: f64 = 5.0;
 /// What is checked, and how.
@@ -136,21 +138,18 @@ fn grown(text: &str, size: usize, counted: bool) -> String {
     out + &lines[end..].join("\n") + "\n"
 }
 
-/// The static binary that is shipped, and that budgets and its smoke test look at as well: there is no second release build.
-const TARGET: &str = "x86_64-unknown-linux-musl";
-
-/// The release build, made where it is not there yet.
+/// The static binary that is shipped, and that budgets and its smoke test look at as well: there is no other optimised build. Made where it is
+/// not there yet.
 fn program() -> PathBuf {
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--release", "--package", "straddle-cli"])
-        .args(["--target", TARGET])
-        .current_dir(repository())
-        .status()
-        .expect("cargo runs");
-    assert!(built.success(), "the release build failed");
+    let mut cargo = Command::new(env!("CARGO"));
+    let program = shipped::build(cargo.current_dir(repository()));
+    let built = cargo.status().expect("cargo runs");
+    assert!(built.success(), "the build of the static binary failed");
     let here = Path::new(env!("CARGO_BIN_EXE_straddle"));
-    let folder = here.ancestors().nth(2).expect("a target folder");
-    folder.join(TARGET).join("release").join("straddle")
+    here.ancestors()
+        .nth(2)
+        .expect("a target folder")
+        .join(program)
 }
 
 /// One check: how much it reported, in bytes, and how often the processor executed an instruction.

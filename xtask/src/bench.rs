@@ -27,6 +27,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Instant;
 
+use crate::dist;
 use crate::run::{cargo, repository, run};
 use archive::Archive;
 pub(crate) use arrays::arrays;
@@ -47,7 +48,6 @@ pub(crate) use tables::tables;
 pub(crate) use traces::trace;
 
 const OTHER: &str = "straddle check, the other build";
-const TARGET: &str = crate::packages::MUSL;
 /// Rounds of the whole-process comparison: cheap, so many.
 const ROUNDS_ONE: usize = 60;
 /// Rounds over the directory.
@@ -63,17 +63,8 @@ pub(crate) fn check(other: Option<&str>) -> Result<()> {
     run(cargo().args(["build", "--quiet", "--release", "--package", "straddle-cli"]))?;
     // The usual binary, and the one that is shipped: another libc and allocator, and no dynamic linker, whose work is a good
     // part of so short a process.
-    run(cargo().args([
-        "build",
-        "--quiet",
-        "--release",
-        "--package",
-        "straddle-cli",
-        "--target",
-        TARGET,
-    ]))?;
+    let linked = repository().join(dist::shipped()?);
     let straddle = repository().join("target/release/straddle");
-    let linked = repository().join(format!("target/{TARGET}/release/straddle"));
     let scratch = Scratch::new()?;
     let images = Images::make(&scratch.0, IMAGES, &straddle)?;
     let mut archive = Archive::new();

@@ -4,7 +4,9 @@ use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use crate::packages::{self, MUSL, WINDOWS};
+use straddle_testkit::shipped;
+
+use crate::packages::{self, WINDOWS};
 use crate::run::{cargo, output, run};
 
 /// Builds all; with `smoke`, runs both on an image and on bad input and compares what they print.
@@ -14,7 +16,7 @@ pub(crate) fn build(smoke: bool) -> Result<()> {
     // The tests run this one, built like this; a release wants a small fast binary.
     let (profile, folder) = match smoke {
         true => ("dev", "debug"),
-        false => ("release", "release"),
+        false => (shipped::PROFILE, shipped::PROFILE),
     };
     let windows = built(WINDOWS, profile, &format!("{folder}/straddle.exe"))?;
     is_static(&musl)?;
@@ -33,7 +35,10 @@ pub(crate) fn build(smoke: bool) -> Result<()> {
 /// The static binary for Linux.
 pub(crate) fn shipped() -> Result<PathBuf> {
     packages::for_static()?;
-    built(MUSL, "release", "release/straddle")
+    let mut cargo = cargo();
+    let program = shipped::build(&mut cargo);
+    run(&mut cargo)?;
+    Ok(Path::new("target").join(program))
 }
 
 /// The command for a target, built there.

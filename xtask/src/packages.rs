@@ -175,7 +175,7 @@ const TESTS: &[(&str, &str)] = &[
 ];
 
 /// Targets of the static and of the Windows build.
-pub(crate) const MUSL: &str = "x86_64-unknown-linux-musl";
+pub(crate) const MUSL: &str = straddle_testkit::shipped::TARGET;
 pub(crate) const WINDOWS: &str = "x86_64-pc-windows-gnu";
 
 /// Packages that the Windows build and the smoke test of both need.

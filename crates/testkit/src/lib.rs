@@ -26,6 +26,7 @@ pub mod ldm;
 pub mod predict;
 #[cfg(feature = "realign")]
 pub mod realign;
+pub mod shipped;
 pub mod sparse;
 #[cfg(feature = "table")]
 pub mod table;
