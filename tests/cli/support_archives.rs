@@ -91,6 +91,9 @@ fn a_sosreport_is_one_host_however_it_is_packed() {
         "a.tar.xz",
         "b.tgz",
         "c.tar",
+        // A folder of it is that host, too.
+        "sosreport-db7-2026-11-28-abcdefg/sos_commands",
+        "sosreport-db7-2026-11-28-abcdefg/sos_commands/block",
     ] {
         let document = document(here, target);
         let found = &document["targets"][0];

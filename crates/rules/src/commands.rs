@@ -88,6 +88,10 @@ const GEOM_DISKS: &str = "geom disk list";
 const FREEBSD_SYSTEMS: &str = "FreeBSD 8 and later, TrueNAS CORE, pfSense";
 const DISKUTIL: &str = "diskutil info -all";
 const MACOS_SYSTEMS: &str = "macOS, Mac OS X 10.6 and later";
+const DISKLABEL: &str = "disklabel DISK";
+const OPENBSD_SYSTEMS: &str = "OpenBSD, NetBSD";
+const PRTVTOC: &str = "prtvtoc /dev/rdsk/DISKs2";
+const SOLARIS_SYSTEMS: &str = "Solaris, illumos";
 const PARTED_UTIL: &str = "partedUtil getptbl /vmfs/devices/disks/DEVICE";
 const ESXI_SYSTEMS: &str = "ESXi 5.0 and later";
 
@@ -98,6 +102,8 @@ pub static COMMANDS: &[Supply] = &[
     supply(Lack::Disk, "linux", LSBLK, LSBLK_SYSTEMS),
     supply(Lack::Disk, "freebsd", GEOM_DISKS, FREEBSD_SYSTEMS),
     supply(Lack::Disk, "macos", DISKUTIL, MACOS_SYSTEMS),
+    supply(Lack::Disk, "openbsd", DISKLABEL, OPENBSD_SYSTEMS),
+    supply(Lack::Disk, "solaris", PRTVTOC, SOLARIS_SYSTEMS),
     supply(
         Lack::Disk,
         "esxi",
@@ -114,6 +120,8 @@ pub static COMMANDS: &[Supply] = &[
     supply(Lack::Volume, "linux", LSBLK, LSBLK_SYSTEMS),
     supply(Lack::Volume, "freebsd", "glabel status", FREEBSD_SYSTEMS),
     supply(Lack::Volume, "macos", DISKUTIL, MACOS_SYSTEMS),
+    supply(Lack::Volume, "openbsd", DISKLABEL, OPENBSD_SYSTEMS),
+    supply(Lack::Volume, "solaris", PRTVTOC, SOLARIS_SYSTEMS),
     supply(
         Lack::Volume,
         "esxi",
@@ -131,6 +139,8 @@ pub static COMMANDS: &[Supply] = &[
     supply(Lack::Size, "linux", LSBLK, LSBLK_SYSTEMS),
     supply(Lack::Size, "freebsd", GEOM_DISKS, FREEBSD_SYSTEMS),
     supply(Lack::Size, "macos", DISKUTIL, MACOS_SYSTEMS),
+    supply(Lack::Size, "openbsd", DISKLABEL, OPENBSD_SYSTEMS),
+    supply(Lack::Size, "solaris", PRTVTOC, SOLARIS_SYSTEMS),
     supply(Lack::Size, "esxi", PARTED_UTIL, ESXI_SYSTEMS),
     supply(
         Lack::PhysicalSector,
@@ -151,6 +161,18 @@ pub static COMMANDS: &[Supply] = &[
         Lack::PhysicalSector,
         "macos",
         "smartctl -i /dev/diskN",
+        "smartmontools",
+    ),
+    supply(
+        Lack::PhysicalSector,
+        "openbsd",
+        "smartctl -i /dev/rDISKc",
+        "smartmontools",
+    ),
+    supply(
+        Lack::PhysicalSector,
+        "solaris",
+        "smartctl -i /dev/rdsk/DISKs0",
         "smartmontools",
     ),
     supply(
@@ -205,6 +227,14 @@ pub static COMMANDS: &[Supply] = &[
     ),
     supply(Lack::Start, "freebsd", "gpart show", FREEBSD_SYSTEMS),
     supply(Lack::Start, "macos", DISKUTIL, MACOS_SYSTEMS),
+    supply(
+        Lack::Start,
+        "openbsd",
+        "fdisk DISK",
+        "OpenBSD, NetBSD: partitions of the table",
+    ),
+    supply(Lack::Start, "openbsd", DISKLABEL, OPENBSD_SYSTEMS),
+    supply(Lack::Start, "solaris", PRTVTOC, SOLARIS_SYSTEMS),
     supply(Lack::Start, "esxi", PARTED_UTIL, ESXI_SYSTEMS),
     supply(
         Lack::StripeUnit,
@@ -267,6 +297,8 @@ pub static COMMANDS: &[Supply] = &[
         "Windows 10, Server 2016 and later",
     ),
     supply(Lack::AllocationUnit, "freebsd", "zdb -C", "ZFS"),
+    supply(Lack::AllocationUnit, "openbsd", DISKLABEL, OPENBSD_SYSTEMS),
+    supply(Lack::AllocationUnit, "solaris", "zdb -C", "ZFS"),
     supply(
         Lack::AllocationUnit,
         "macos",
@@ -282,6 +314,21 @@ pub static COMMANDS: &[Supply] = &[
         ESXI_SYSTEMS,
     ),
 ];
+
+/// What people call the system that a capture is of.
+#[must_use]
+pub fn system(platform: &str) -> &str {
+    match platform {
+        "windows" => "Windows",
+        "linux" => "Linux",
+        "freebsd" => "FreeBSD",
+        "macos" => "macOS",
+        "openbsd" => "OpenBSD or NetBSD",
+        "solaris" => "Solaris",
+        "esxi" => "ESXi",
+        other => other,
+    }
+}
 
 /// The commands that supply a fact on a platform. A stripe unit that the system does not know is asked of the tool of the
 /// RAID controller, which is not the system's own.
@@ -366,7 +413,9 @@ mod tests {
 
     #[test]
     fn every_system_can_be_asked_for_every_fact() {
-        for platform in ["windows", "linux", "freebsd", "macos", "esxi"] {
+        for platform in [
+            "windows", "linux", "freebsd", "macos", "openbsd", "solaris", "esxi",
+        ] {
             for lack in Lack::ALL {
                 assert!(
                     for_fact(lack, platform).next().is_some(),

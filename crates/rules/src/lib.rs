@@ -28,7 +28,7 @@ mod testing;
 mod wording;
 
 pub use code::{Code, Family, Severity, Status};
-pub use commands::{COMMANDS, Lack, Supply, is_array, suitable};
+pub use commands::{COMMANDS, Lack, Supply, is_array, suitable, system};
 pub use context::{Context, Options, is_idle};
 pub use coverage::{Coverage, Why, coverage};
 pub use finding::{Evidence, Finding};

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use super::hostname::{is_name, is_numbered};
 use super::text::Line;
 use super::tool::Command;
 
@@ -201,24 +202,6 @@ fn decorated(text: &str) -> Option<&str> {
     named(inner).or_else(|| is_numbered(inner).then_some(inner))
 }
 
-/// True for a name with a figure in it that is none of a disk, a file or a part of a post.
-pub(super) fn is_numbered(name: &str) -> bool {
-    const OTHERS: [&str; 27] = [
-        "disk", "drive", "vol", "part", "raid", "lun", "sd", "hd", "vd", "xvd", "md", "dm", "nvme",
-        "mmc", "array", "step", "test", "example", "option", "case", "fig", "table", "vg", "lv",
-        "zpool", "pool", "slot",
-    ];
-    if name.len() < 3 || !is_name(name) || !name.bytes().any(|b| b.is_ascii_digit()) {
-        return false;
-    }
-    let lower = name.to_ascii_lowercase();
-    let other = OTHERS.iter().any(|word| lower.starts_with(word));
-    let file = [".txt", ".log", ".csv", ".json", ".out"]
-        .iter()
-        .any(|end| lower.ends_with(end));
-    !other && !file
-}
-
 /// `Server: sql1`, `Computer=WEB2`, `Machine B:`.
 fn named(text: &str) -> Option<&str> {
     const WORDS: [&str; 9] = [
@@ -261,14 +244,6 @@ fn of_ansible(text: &str) -> Option<&str> {
     // `db2 -> localhost`: what was done for it elsewhere.
     let name = name.split(' ').next().unwrap_or(name);
     (known && rest.contains("=>")).then_some(name)
-}
-
-fn is_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphabetic())
-        && text.len() <= 63
-        && text
-            .bytes()
-            .all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b))
 }
 
 /// Longest part of a line before a sign that is taken for a prompt.

@@ -13,6 +13,7 @@
 use std::collections::BTreeMap;
 
 use super::heading::{Heading, heading, machine_of_prompt};
+use super::hostname::is_address;
 use super::text::Line;
 
 /// Most machines that are told apart in one text.
@@ -122,7 +123,7 @@ fn is_hosts(text: &str) -> bool {
         && names
             .bytes()
             .all(|b| b.is_ascii_alphanumeric() || b"._-[],".contains(&b))
-        && names.bytes().any(|b| b.is_ascii_alphabetic())
+        && (names.bytes().any(|b| b.is_ascii_alphabetic()) || is_address(names))
 }
 
 /// The machine whose prompt is in the line, which stays what it is, or the one that the command was sent to:

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use super::hostname::{is_domain, is_machine, is_name};
+
 /// A sort of margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Margin {
@@ -169,32 +171,87 @@ fn is_file(name: &str) -> bool {
     matches!(ending, "txt" | "log" | "out" | "lst")
 }
 
-/// The host whose name and a colon stand before each line, for each of them: what programs print that ask many. What stands above all is
+/// How a host stands before a line: its name, and the line without it.
+type Form = for<'t> fn(&'t str) -> Option<(&'t str, &'t str)>;
+
+/// The host whose name stands before each line, for each of them: what programs print that ask many. The name is taken off. What stands above all is
 /// nobody's.
-pub(super) fn hosts<'t>(lines: &[&'t str]) -> Option<Vec<&'t str>> {
-    let parts = |line: &'t str| -> Option<(&'t str, &'t str)> {
-        let text = line.trim_start();
-        let colon = text.split_once(':');
-        // Logs of containers have a bar.
-        let bar = || {
-            let (name, rest) = text.split_once(" |")?;
-            Some((name.trim_end(), rest))
-        };
-        // Programs that run jobs put it in brackets.
-        let bracket = text.strip_prefix('[').and_then(|text| text.split_once(']'));
-        let plain = || colon.filter(|(name, _)| !name.contains('|')).or_else(bar);
-        let (name, rest) = bracket.or_else(plain)?;
-        let named = name.starts_with(|c: char| c.is_ascii_alphabetic())
-            && name.len() <= 63
-            && name
-                .bytes()
-                .all(|b| b.is_ascii_alphanumeric() || b"._-/".contains(&b));
-        // Names of properties have neither.
-        let tells = name.bytes().any(|b| b.is_ascii_digit() || b == b'-') && !name.contains('/');
-        let is_host = tells && (rest.is_empty() || rest.starts_with(' '));
-        (named && (is_host || is_file(name))).then_some((name, rest))
+pub(super) fn hosts<'t>(lines: &mut [&'t str]) -> Option<Vec<&'t str>> {
+    // Rows of tables begin with words, too, but the names of their columns stand above, and the words are none of several machines.
+    let is_certain = |counts: &HashMap<&str, usize>, others: usize| {
+        let certain = counts.len() > 1 || counts.keys().all(|name| is_domain(name));
+        certain && others == 0 && counts.values().all(|count| *count >= MIN)
     };
-    let of = |line: &'t str| parts(line).map(|(name, _)| name);
+    by_form(lines, behind_a_sign, |_, _| true)
+        .or_else(|| by_form(lines, behind_a_blank, is_certain))
+        .or_else(|| by_form(lines, behind_a_comma, is_certain))
+}
+
+/// `db1: …`, `db1 | …`, `[db1] …`, `[root@db1:22] out: …`.
+fn behind_a_sign(line: &str) -> Option<(&str, &str)> {
+    let text = line.trim_start();
+    let colon = text.split_once(':');
+    // Logs of containers have a bar.
+    let bar = || {
+        let (name, rest) = text.split_once(" |")?;
+        Some((name.trim_end(), rest))
+    };
+    let plain = || colon.filter(|(name, _)| !name.contains('|')).or_else(bar);
+    let (name, rest) = in_brackets(text).or_else(plain)?;
+    let is_path = is_file(name) && name.split('/').all(is_name);
+    // Names of properties have neither.
+    let tells = name.bytes().any(|b| b.is_ascii_digit() || b == b'-') || is_domain(name);
+    let is_host = is_name(name) && tells && (rest.is_empty() || rest.starts_with(' '));
+    if !is_host && !is_path {
+        return None;
+    }
+    // `grep` puts no blank there.
+    let blank = if is_file(name) { "" } else { " " };
+    Some((name, rest.strip_prefix(blank).unwrap_or(rest)))
+}
+
+/// `[db1] …`, and with what programs say besides: `[root@db1:22] out: …`, `[root@db1 command-step] [NORMAL] …`.
+fn in_brackets(text: &str) -> Option<(&str, &str)> {
+    let (inner, rest) = text.strip_prefix('[')?.split_once(']')?;
+    let inner = inner.strip_prefix("pod/").unwrap_or(inner);
+    let inner = inner.rsplit_once('@').map_or(inner, |(_, host)| host);
+    let name = inner.split([' ', '/']).next()?;
+    let port = name
+        .rsplit_once(':')
+        .filter(|(_, port)| port.parse::<u16>().is_ok());
+    let name = port.map_or(name, |(name, _)| name);
+    let says = ["out:", "[NORMAL]", "[INFO]"];
+    let said = says
+        .iter()
+        .find_map(|word| rest.trim_start().strip_prefix(word));
+    Some((name, said.unwrap_or(rest)))
+}
+
+/// `db1.example.net Disk …`, as knife prints it.
+fn behind_a_blank(line: &str) -> Option<(&str, &str)> {
+    let (name, rest) = line.split_once(' ').unwrap_or((line, ""));
+    let tells = is_domain(name) || is_machine(name);
+    (is_name(name) && tells).then_some((name, rest))
+}
+
+/// `db1,"Disk …"`: a row for each line, without names of columns.
+fn behind_a_comma(line: &str) -> Option<(&str, &str)> {
+    let (name, rest) = line.split_once([',', ';', '\t'])?;
+    let (name, rest) = (name.trim_matches('"'), rest.trim_end_matches('\r'));
+    let quoted = rest
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'));
+    let tells = is_domain(name) || is_machine(name);
+    (is_name(name) && tells).then_some((name, quoted.unwrap_or(rest)))
+}
+
+/// The hosts that stand before the lines in this form. `is_certain` is asked with how many lines each has, and how many have none.
+fn by_form<'t>(
+    lines: &mut [&'t str],
+    form: Form,
+    is_certain: impl Fn(&HashMap<&str, usize>, usize) -> bool,
+) -> Option<Vec<&'t str>> {
+    let of = |line: &'t str| form(line).map(|(name, _)| name);
     let is_filled = |line: &&str| !line.trim().is_empty();
     // The command that asked them stands above, and the next prompt below.
     let head = lines.iter().enumerate().filter(|(_, line)| is_filled(line));
@@ -223,18 +280,24 @@ pub(super) fn hosts<'t>(lines: &[&'t str]) -> Option<Vec<&'t str>> {
     let often = are_files || with >= MIN && counts.values().all(|count| *count > 1);
     // The figures of a list that was filtered stand behind one name too, but nothing else does.
     let speaks = filled().any(|line| {
-        let rest = parts(line).map_or("", |(_, rest)| rest);
+        let rest = form(line).map_or("", |(_, rest)| rest);
         rest.contains([',', ';']) || rest.split_whitespace().nth(1).is_some()
     });
-    if !often || with * 10 < all * 9 || !speaks {
+    // The names of columns stand above their rows, as does what was typed.
+    let is_named = |line: &&&str| is_filled(line) && !line.contains(['$', '#', '>']);
+    let above = lines[..first].iter().filter(is_named).count();
+    if !often || with * 10 < all * 9 || !speaks || !is_certain(&counts, all - with + above) {
         return None;
     }
     let mut last = "";
-    let each = lines.iter().map(|line| {
-        last = of(line).unwrap_or(last);
-        last
-    });
-    Some(each.collect())
+    let mut each = Vec::with_capacity(lines.len());
+    for line in lines.iter_mut() {
+        if let Some((name, rest)) = form(line) {
+            (last, *line) = (name, rest);
+        }
+        each.push(last);
+    }
+    Some(each)
 }
 
 /// Most lines above the first name of a minion.
@@ -282,23 +345,6 @@ pub(super) fn minions<'t>(lines: &mut [&'t str]) -> Option<Vec<&'t str>> {
         *line = line.strip_prefix("    ").unwrap_or(line);
     }
     Some(each)
-}
-
-/// A line without the name of its host.
-pub(super) fn without_host<'t>(line: &'t str, host: &str) -> &'t str {
-    let text = line.trim_start();
-    let bracket = || text.strip_prefix('[')?.strip_prefix(host);
-    let rest = text.strip_prefix(host).or_else(bracket);
-    let rest = rest.and_then(|rest| {
-        rest.strip_prefix([':', ']'])
-            .or_else(|| rest.trim_start().strip_prefix('|'))
-    });
-    match rest {
-        // `grep` puts no blank there.
-        Some(rest) if is_file(host) => rest,
-        Some(rest) => rest.strip_prefix(' ').unwrap_or(rest),
-        None => line,
-    }
 }
 
 impl Margin {

@@ -25,7 +25,7 @@ pub(super) fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
         "</td>",
         "</th>",
     ];
-    let text = objects(forum(unfolded(text)));
+    let text = objects(forum(text));
     let page = text.contains(['<', '&'])
         && marks.iter().any(|mark| text.contains(mark))
         && !text.contains("<Objs");
@@ -33,29 +33,6 @@ pub(super) fn plain(text: Cow<'_, str>) -> Cow<'_, str> {
         true => Cow::Owned(entities(&tags(&text))),
         false => text,
     }
-}
-
-/// The lines that Ansible puts into one for each host (`-o`): `db1 | CHANGED | rc=0 | (stdout) Disk …\\nUnits …`.
-fn unfolded(text: Cow<'_, str>) -> Cow<'_, str> {
-    const MARK: &str = " | (stdout) ";
-    if !text.contains(MARK) {
-        return text;
-    }
-    let mut out = String::with_capacity(text.len());
-    for line in text.split_inclusive('\n') {
-        match line
-            .split_once(MARK)
-            .filter(|(title, _)| title.contains(" | rc="))
-        {
-            Some((title, said)) => {
-                out.push_str(title);
-                out.push_str(" >>\n");
-                out.push_str(&said.replace("\\n", "\n").replace("\\t", "\t"));
-            }
-            None => out.push_str(line),
-        }
-    }
-    Cow::Owned(out)
 }
 
 /// Objects in XML as `Key=value` lines: `wmic … /format:rawxml`, `ConvertTo-Xml`.
@@ -390,11 +367,6 @@ mod tests {
         assert_eq!(plain("<b>63</b> 4".into()), "63 4");
         let editor = "<div>a&nbsp; b</div><div>c</div>\n<div>d</div>\n";
         assert_eq!(plain(editor.into()), "a  b\nc\nd\n");
-        let folded = "db1 | CHANGED | rc=0 | (stdout) a\\nb\\tc\nx | (stdout) y\\nz";
-        assert_eq!(
-            plain(folded.into()),
-            "db1 | CHANGED | rc=0 >>\na\nb\tc\nx | (stdout) y\\nz"
-        );
         let table = "<table><tr><th>Name</th><th>Size</th></tr>\n<tr><td>a\nb<span style=\"height:1px\">.</span></td><td>5</td></tr></table>x";
         assert_eq!(plain(table.into()), "\n| Name | Size |\n\n| a b | 5 |\n\nx");
         let xml = "<RESULTS NODE=\"A\"><CIM><INSTANCE CLASSNAME=\"X\"><PROPERTY NAME=\"Index\" TYPE=\"uint32\"><VALUE>1</VALUE>\

@@ -9,11 +9,16 @@ mod beginnings;
 mod bsd;
 mod cast;
 mod codepage;
+mod documents;
 mod embedded;
 mod esxi;
+mod folded;
+mod grouped;
 mod heading;
+mod hostname;
 mod hosts;
 mod json;
+mod lacking;
 mod linux;
 mod margin;
 mod markup;
@@ -39,6 +44,7 @@ mod width;
 mod windows;
 
 pub use codepage::CodePage;
+pub use lacking::{Lacking, Next, lacking};
 pub use registry::TOOLS;
 pub use servers::{Server, in_folder, of_one};
 pub use text::{MAX_BYTES, Wide, wide};
@@ -49,6 +55,7 @@ use straddle_stack::{Anomaly, AnomalyKind, Source, Stack};
 
 use crate::Settings;
 use crate::inventory::Inventory;
+use documents::Documents;
 use text::Text;
 use tool::Notes;
 
@@ -213,14 +220,33 @@ pub fn machines(file: &str, bytes: &[u8], cut: bool, number: u32) -> Vec<Capture
         return vec![capture];
     }
     let mut groups = hosts::apart(lines);
-    if let [(None, lines)] = groups.as_slice()
-        && let Some(apart) = titles::apart(lines)
-    {
-        groups = apart;
+    let mut unread = Vec::new();
+    let (documents, texts);
+    if let [(None, lines)] = groups.as_slice() {
+        documents = match documents::apart(lines) {
+            Some(Documents::Of(said)) => said,
+            Some(Documents::Broken(line)) => {
+                unread.push(broken_off(file, line));
+                Vec::new()
+            }
+            None => Vec::new(),
+        };
+        texts = documents
+            .iter()
+            .map(|said| Text::new(said.text.as_bytes(), false))
+            .collect::<Vec<_>>();
+        if !documents.is_empty() {
+            groups = documents
+                .iter()
+                .zip(&texts)
+                .map(|(said, text)| (Some(said.host.clone()), text.renumbered(&said.numbers)))
+                .collect();
+        } else if let Some(apart) = titles::apart(lines) {
+            groups = apart;
+        }
     }
     let several = groups.len() > 1;
     let mut found: Vec<Capture> = Vec::new();
-    let mut unread = Vec::new();
     for (host, lines) in groups {
         let mut capture = one(TOOLS, file, &lines, number);
         if several && capture.tools.is_empty() {
@@ -257,6 +283,18 @@ pub fn machines(file: &str, bytes: &[u8], cut: bool, number: u32) -> Vec<Capture
 fn has_figures(text: &str) -> bool {
     let is_number = |word: &&str| word.trim_end_matches('+').parse::<u64>().is_ok();
     !text.contains(':') && text.split_whitespace().filter(is_number).count() > 1
+}
+
+/// The remark about a document of JSON that has what programs printed, and breaks off.
+fn broken_off(file: &str, line: u64) -> Anomaly {
+    let detail =
+        "the JSON document breaks off here; of which machine what follows is cannot be told";
+    let source = Source::Captured {
+        file: file.into(),
+        line,
+        text: "...".into(),
+    };
+    Anomaly::at(AnomalyKind::Truncated, detail, source)
 }
 
 /// The remark about figures of a machine of which nothing was recognised.

@@ -288,11 +288,7 @@ fn inside_json(
     };
     found.inside += 1;
     let printed = text::Text::new(printed.as_bytes(), false);
-    let mut lines = printed.lines();
-    for line in &mut lines {
-        let index = usize::try_from(line.number).unwrap_or(usize::MAX) - 1;
-        line.number = numbers.get(index).or(numbers.last()).copied().unwrap_or(1);
-    }
+    let lines = printed.renumbered(&numbers);
     let nobody = Context {
         command: None,
         file_stem: context.file_stem,

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use straddle_stack::{Fact, Interval};
 
 use super::Capture;
+use super::hostname::is_address;
 use crate::inventory::{Name, Space, Thing};
 
 /// The captures of one machine.
@@ -100,7 +101,11 @@ fn hosts(captures: &[Capture]) -> Vec<String> {
 
 fn host(capture: &Capture) -> Option<String> {
     let host = capture.inventory.host.as_deref()?;
-    let short = host.split('.').next().unwrap_or(host);
+    // Of an address, all of it tells.
+    let short = match is_address(host) {
+        true => host,
+        false => host.split('.').next().unwrap_or(host),
+    };
     Some(short.to_lowercase())
 }
 

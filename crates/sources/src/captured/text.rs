@@ -1,10 +1,11 @@
 //! From the bytes of a file to lines: encodings, what mail and terminals did to them.
 
 use std::borrow::Cow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::codepage::{CP437, CP1252, CodePage};
-use super::{annotation, cast, margin, markup, restore, spacing};
+use super::grouped::Titles;
+use super::{annotation, cast, folded, margin, markup, restore, spacing};
 
 /// Most of a file that is read. Tools print kilobytes; a forged file has no say in how much memory is taken.
 pub const MAX_BYTES: usize = 4 << 20;
@@ -154,47 +155,6 @@ fn bare(text: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// The lines that stand above what each of several hosts says.
-struct Titles<'t>(Vec<(&'t str, String)>);
-
-impl<'t> Titles<'t> {
-    fn of(hosts: &[&'t str]) -> Titles<'t> {
-        let mut titles: Vec<(&str, String)> = Vec::new();
-        let mut known = HashSet::new();
-        for host in hosts {
-            if known.insert(*host) && !host.is_empty() {
-                titles.push((*host, format!("### host: {host}")));
-            }
-        }
-        Titles(titles)
-    }
-
-    /// The lines of one host after the other, and the number of each in the file.
-    fn grouped<'l>(&'l self, lines: &[&'l str], hosts: &[&str]) -> (Vec<&'l str>, Vec<usize>) {
-        let mut of: HashMap<&str, Vec<usize>> = HashMap::new();
-        for (index, host) in hosts.iter().enumerate() {
-            of.entry(*host).or_default().push(index);
-        }
-        // What was typed stands above what they say.
-        let above = of.get("").map(Vec::as_slice).unwrap_or_default();
-        let mut grouped: Vec<&str> = above.iter().map(|index| lines[*index]).collect();
-        let mut numbers: Vec<usize> = above.iter().map(|index| index + 1).collect();
-        for (host, title) in &self.0 {
-            let own = of.get(host).map(Vec::as_slice).unwrap_or_default();
-            let first = own.first().copied().unwrap_or_default();
-            grouped.push(title.as_str());
-            numbers.push(first + 1);
-            for index in own {
-                grouped.push(margin::without_host(lines[*index], host));
-                numbers.push(index + 1);
-            }
-            grouped.push("");
-            numbers.push(own.last().copied().unwrap_or(first) + 1);
-        }
-        (grouped, numbers)
-    }
-}
-
 impl Text {
     /// The lines of a file of which `bytes` are the beginning, at most [`MAX_BYTES`].
     pub(crate) fn new(bytes: &[u8], cut: bool) -> Text {
@@ -208,24 +168,27 @@ impl Text {
 
     fn of(bytes: &[u8], cut: bool, is_log: bool) -> Text {
         let decoded = bare(cast::shown(decode(bytes)));
+        let decoded = folded::unfolded(decoded, decode);
         let decoded = markup::redecoded(markup::plain(decoded), CP1252, CP437);
         let decoded = annotation::taken_off(decoded);
         let mut lines: Vec<&str> = decoded.split('\n').take(MAX_LINES + 1).collect();
+        let mut numbers = folded::numbered(&mut lines);
         let hosts = if is_log {
             margin::quotes_taken_off(&mut lines);
             None
+        } else if let Some(hosts) = folded::hosts(&mut lines) {
+            Some(hosts)
         } else {
             margin::taken_off(&mut lines);
             margin::items_taken_off(&mut lines);
             let minions = margin::minions(&mut lines);
             margin::indents_taken_off(&mut lines);
-            minions.or_else(|| margin::hosts(&lines))
+            minions.or_else(|| margin::hosts(&mut lines))
         };
-        let mut numbers: Vec<usize> = (1..=lines.len()).collect();
         let titles;
         if let Some(hosts) = &hosts {
             titles = Titles::of(hosts);
-            (lines, numbers) = titles.grouped(&lines, hosts);
+            (lines, numbers) = titles.grouped(&lines, hosts, &numbers);
         }
         let added = spacing::added(&lines);
         let mut text = Text {
@@ -369,6 +332,18 @@ impl Text {
             text: &self.body[start..end],
         };
         self.lines.iter().map(line).collect()
+    }
+}
+
+impl Text {
+    /// The lines of a text that stands in another, each with the number that it has there.
+    pub(crate) fn renumbered(&self, numbers: &[u64]) -> Vec<Line<'_>> {
+        let mut lines = self.lines();
+        for line in &mut lines {
+            let index = usize::try_from(line.number).unwrap_or(usize::MAX) - 1;
+            line.number = numbers.get(index).or(numbers.last()).copied().unwrap_or(1);
+        }
+        lines
     }
 }
 

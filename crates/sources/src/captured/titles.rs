@@ -6,6 +6,10 @@
 //! [1] 09:12:44 [SUCCESS] db1            parallel-ssh
 //! Finished on db1:                      Bolt
 //! ## db1                                Markdown, `h2. db1` in Jira
+//! *db1*                                 Slack, Jira
+//! db1: |                                YAML
+//! [02.05.24, 14:12:01] Anna: db1        what is exported of a chat
+//! …; filename="db1.txt"                 a part of a mail
 //! ```
 //!
 //! Such a line may as well be the name of a device or of a file about the same machine. What stands below the names decides: they are
@@ -13,16 +17,17 @@
 
 use std::collections::BTreeSet;
 
+use super::hostname::is_machine;
 use super::hosts::{Group, by};
 use super::servers::in_folder;
 use super::text::Line;
-use super::{TOOLS, heading, one};
+use super::{TOOLS, one};
 
 /// A form of title: the name in the first of these lines, and how many lines say no more than that.
 type Form = fn(&[Line<'_>]) -> Option<(String, usize)>;
 
 /// In this order they are tried.
-const FORMS: [Form; 5] = [of_file, of_job, of_chapter, of_sentence, alone];
+const FORMS: [Form; 6] = [of_file, of_job, of_chapter, of_sentence, of_chat, alone];
 
 /// Most names of one form that are looked into.
 const MAX_NAMES: usize = 256;
@@ -82,14 +87,15 @@ fn without_ending(name: &str) -> &str {
     stem.unwrap_or(name)
 }
 
-/// `==> out/db1.txt <==`. Files of the kernel are about the machine that the rest is about.
+/// `==> out/db1.txt <==`, and the name of a part of a mail. Files of the kernel are about the machine that the rest is about.
 fn of_file(lines: &[Line<'_>]) -> Option<(String, usize)> {
-    let name = lines
-        .first()?
-        .text
-        .trim()
-        .strip_prefix("==> ")?
-        .strip_suffix(" <==")?;
+    let text = lines.first()?.text.trim();
+    let shown = || text.strip_prefix("==> ")?.strip_suffix(" <==");
+    let attached = || {
+        let (_, name) = text.split_once("filename=")?;
+        name.trim_matches('"').split('"').next()
+    };
+    let name = shown().or_else(attached)?;
     let is_text = ENDINGS.iter().any(|ending| name.ends_with(ending));
     // Two folders may have a file of one name.
     (is_text || is_machine(name)).then(|| (name.replace(['/', '\\'], "-"), 1))
@@ -123,15 +129,22 @@ fn of_chapter(lines: &[Line<'_>]) -> Option<(String, usize)> {
     last_word(title.trim_end_matches([':', '#', ' '])).map(|name| (name.to_owned(), 1))
 }
 
-/// `Finished on db1:`, `db1:`.
+/// `Finished on db1:`, `db1:`, and `db1: |` of YAML.
 fn of_sentence(lines: &[Line<'_>]) -> Option<(String, usize)> {
-    let text = lines.first()?.text.trim().strip_suffix(':')?;
-    last_word(text).map(|name| (name.to_owned(), 1))
+    let text = lines.first()?.text.trim().trim_end_matches(['|', '>', '-']);
+    last_word(text.trim_end().strip_suffix(':')?).map(|name| (name.to_owned(), 1))
 }
 
-/// `db1`.
+/// `[02.05.24, 14:12:01] Anna: db1`: who wrote it to others, and when.
+fn of_chat(lines: &[Line<'_>]) -> Option<(String, usize)> {
+    let (who, name) = lines.first()?.text.trim().rsplit_once(": ")?;
+    let is_timed = who.starts_with('[') && who.bytes().any(|b| b.is_ascii_digit());
+    (is_timed && is_machine(name)).then(|| (name.to_owned(), 1))
+}
+
+/// `db1`, `*db1*`.
 fn alone(lines: &[Line<'_>]) -> Option<(String, usize)> {
-    let name = lines.first()?.text.trim();
+    let name = lines.first()?.text.trim().trim_matches(['*', '_', '`']);
     is_machine(name).then(|| (name.to_owned(), 1))
 }
 
@@ -147,21 +160,6 @@ fn last_word(title: &str) -> Option<&str> {
         .unwrap_or_default()
         .to_ascii_lowercase();
     ((before.is_empty() || BEFORE.contains(&&*word)) && is_machine(name)).then_some(name)
-}
-
-/// What devices, pools and identities begin with that stand alone above what is said of them.
-const DEVICES: [&str; 14] = [
-    "ada", "da", "nda", "nvd", "vtbd", "mmcsd", "zd", "dm", "mpath", "naa", "eui", "t10", "mpx",
-    "hdisk",
-];
-
-/// A name with a figure in it that is none of a device: `db1`, `sql-2.example.net`.
-fn is_machine(name: &str) -> bool {
-    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
-    heading::is_numbered(name)
-        && !DEVICES
-            .iter()
-            .any(|device| stem == *device || name.starts_with(&format!("{device}.")))
 }
 
 #[cfg(test)]
@@ -193,6 +191,16 @@ mod tests {
             ("## db1", "## db2"),
             ("h2. Server db1", "h2. Server db2"),
             ("Finished on db1:", "Finished on db2:"),
+            ("*db1*", "*db2*"),
+            ("db1: |", "db2: |"),
+            (
+                "Content-Disposition: attachment; filename=\"db1.txt\"",
+                "Content-Disposition: attachment; filename=\"db2.txt\"",
+            ),
+            (
+                "[02.05.24, 14:12:01] Anna: db1",
+                "[02.05.24, 14:12:31] Anna: db2",
+            ),
         ] {
             let found = machines(&format!(
                 "{}{}",

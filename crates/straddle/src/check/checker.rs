@@ -256,6 +256,12 @@ impl Checker {
             if !captures.is_empty() {
                 return Ok(self.told(&path.display().to_string(), captures));
             }
+            if origin == Origin::Named
+                && let Some(lacking) = text::lacking(target)
+            {
+                let name = path.display().to_string();
+                return Err(CheckError::Lacking { name, lacking });
+            }
             // As the archive of a support tool it is none either.
             if self.take_as.is_some() && text::is_text(target) || self.is_taken_as(Kind::Text) {
                 let why = match text::why(path) {

@@ -44,6 +44,25 @@ impl Tree {
     }
 }
 
+/// The tree of a host that a directory is a part of, `sos_commands` or a folder in it, by the marks of its collector, and where that
+/// tree begins.
+pub(super) fn enclosing(directory: &Path) -> Option<(PathBuf, &'static Collector)> {
+    let real = fs::canonicalize(directory).ok()?;
+    let inside = |top: &Path, mark: &str| {
+        let below = real
+            .strip_prefix(top)
+            .is_ok_and(|below| below.starts_with(mark));
+        below && top.join(mark).is_dir()
+    };
+    real.ancestors().skip(1).take(MAX_INSIDE).find_map(|top| {
+        let collector = collected::of_directory(|mark| mark.ends_with('/') && inside(top, mark))?;
+        Some((top.to_owned(), collector))
+    })
+}
+
+/// How deep a folder lies in what was collected of one host.
+const MAX_INSIDE: usize = 2;
+
 impl Directory {
     pub(super) fn new(path: &Path) -> Directory {
         Directory {

@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use crate::io::OpenError;
 use crate::report::text;
-use crate::rules::{Coverage, Why};
+use crate::rules::{COMMANDS, Coverage, Lack, Why};
 use crate::sources::SourceError;
+use crate::sources::captured::{Lacking, Next};
 
 /// Why a target could not be checked. The others still are.
 #[derive(Debug, thiserror::Error)]
@@ -64,6 +65,34 @@ pub enum CheckError {
         /// Why nothing is known of it.
         why: Why,
     },
+    /// What a tool printed that says of nothing where it begins.
+    #[error("{name}: {}", lacks(.lacking))]
+    Lacking {
+        /// What was named.
+        name: String,
+        /// The tool, and what it lacks.
+        lacking: &'static Lacking,
+    },
+}
+
+/// What a tool does not print, and what to run instead.
+fn lacks(lacking: &Lacking) -> String {
+    let next = match lacking.next {
+        Next::Run(next) => next.to_owned(),
+        Next::On(platform) => {
+            let known = COMMANDS
+                .iter()
+                .filter(|supply| supply.lack == Lack::Start && supply.platform == platform);
+            let named: Vec<String> = known
+                .map(|supply| format!("`{}`", supply.command))
+                .collect();
+            named.join(" or ")
+        }
+    };
+    format!(
+        "nothing was checked: this is of `{}`, which prints {}; run instead: {next}",
+        lacking.tool, lacking.lacks
+    )
 }
 
 /// That nothing is known of a file, and what to capture next.

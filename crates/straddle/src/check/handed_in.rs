@@ -37,8 +37,13 @@ pub fn handed_in(name: &str, bytes: Vec<u8>, size: Option<u64>) -> Vec<Report> {
     let head = bytes.get(..text::HEAD).unwrap_or(&bytes);
     if captured::looks_like_text(head) {
         let is_refused = captured::is_refused(head);
+        let lacking = captured::lacking(&bytes);
         let captures = text::known(name, bytes, 0);
         if captures.is_empty() {
+            if let Some(lacking) = lacking {
+                let name = name.to_owned();
+                return only(Err(CheckError::Lacking { name, lacking }));
+            }
             let why = if is_refused {
                 Why::Refused
             } else {

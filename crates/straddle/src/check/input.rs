@@ -30,11 +30,16 @@ impl Checker {
         let is_text = captured::looks_like_text(&bytes[..text::HEAD.min(bytes.len())]);
         let is_tree = self.may_be(Kind::Capture) && Root::is_tree(&bytes);
         if (is_text && !is_tree) || bytes.is_empty() || self.is_taken_as(Kind::Text) {
+            let lacking = captured::lacking(&bytes);
             let captures = text::known(NAME, bytes, 0);
             if captures.is_empty() {
-                let nothing = CheckError::NothingKnown {
-                    name: NAME.to_owned(),
-                    why: Why::NoOutput,
+                let name = NAME.to_owned();
+                let nothing = match lacking {
+                    Some(lacking) => CheckError::Lacking { name, lacking },
+                    None => CheckError::NothingKnown {
+                        name,
+                        why: Why::NoOutput,
+                    },
                 };
                 return each(self.report(NAME.to_owned(), Path::new(NAME), Err(nothing)));
             }

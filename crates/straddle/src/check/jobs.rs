@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use super::boxed::{Wrapping, wrapping};
-use super::directory::{Directory, Tree};
+use super::directory::{self, Directory, Tree};
 use super::sight::{Found, Origin, Sight};
 use super::{Kind, parallel, text};
 use crate::io::{ReadAt, Target};
@@ -190,6 +190,11 @@ impl Plan {
             Some(Kind::Place | Kind::File) => return self.add(Job::Place(directory), None),
             Some(Kind::Capture) => return self.add(Job::Captured(path.to_owned()), None),
             None if directory.is_pseudo() => return self.add(Job::Place(directory), None),
+            None | Some(Kind::Support) => {
+                if let Some((top, collector)) = directory::enclosing(path) {
+                    return self.add(Job::Support(top, collector), None);
+                }
+            }
             _ => {}
         }
         let of = take_as.is_none().then_some(self.directories.len());

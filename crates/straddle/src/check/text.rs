@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::geometry::Bytes;
 use crate::io::{OpenError, ReadAt, Target, TargetKind};
 use crate::rules::Why;
-use crate::sources::captured::{self, Capture, Server};
+use crate::sources::captured::{self, Capture, Lacking, Server};
 use crate::sources::inventory::MAX_THINGS;
 use crate::sources::linux::Root;
 
@@ -56,6 +56,14 @@ pub(super) fn known(name: &str, mut bytes: Vec<u8>, number: u32) -> Vec<Capture>
     let mut captures = captured::machines(name, &bytes, cut, number);
     captures.retain(|capture| !capture.tools.is_empty());
     captures
+}
+
+/// The tool that printed a text in which nothing was found, where it is known and says of nothing where it begins.
+pub(super) fn lacking(target: &Target) -> Option<&'static Lacking> {
+    if target.kind() != TargetKind::File || !is_text(target) {
+        return None;
+    }
+    captured::lacking(&read(target, captured::MAX_BYTES).ok()?)
 }
 
 /// True where a text only mentions what tools print. One that was named is read all the same.

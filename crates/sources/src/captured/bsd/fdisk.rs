@@ -61,6 +61,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     let said = heading(first.text);
     let named = said.and_then(|(path, _)| node(path));
     let device = named.or_else(|| asked(&section.context, "fdisk"));
+    super::of_system(device.as_deref(), notes);
     let device = device.unwrap_or_else(|| format!("disk of {}", notes.file));
     let rows = section
         .lines

@@ -55,6 +55,7 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     };
     let named = remarks().find_map(|((path, _), _)| node(path));
     let device = named.or_else(|| asked(&section.context, "gpt"));
+    super::of_system(device.as_deref(), notes);
     let device = device.unwrap_or_else(|| format!("disk of {}", notes.file));
     let mut whole = disk(&device);
     let said = remarks().find_map(|((_, said), line)| {

@@ -1,11 +1,13 @@
-//! Tools of FreeBSD, and of what is made of it: TrueNAS CORE, pfSense, OPNsense; and of macOS, which has some of them in common with the
-//! other BSDs.
+//! Tools of FreeBSD, and of what is made of it: TrueNAS CORE, pfSense, OPNsense; of OpenBSD, NetBSD and macOS, which have some of them in common;
+//! and of Solaris, whose labels are of that family.
 
 pub(super) mod diskinfo;
+pub(super) mod disklabel;
 pub(super) mod diskutil;
 pub(super) mod fdisk;
 pub(super) mod gpart;
 pub(super) mod gpt;
+pub(super) mod prtvtoc;
 
 use straddle_geometry::{Bytes, Grid, Unit};
 use straddle_stack::{Fact, GridFact, GridRole, Interval, Key, LayerKind, Trust, Value};
@@ -58,6 +60,13 @@ fn node(path: &str) -> Option<String> {
     (plain && node.ends_with(|c: char| c.is_ascii_digit())).then(|| node.to_owned())
 }
 
+/// Says which system has what it calls a disk so: only that of macOS is `disk2`, and only this tells its tools from those of OpenBSD and NetBSD.
+fn of_system(device: Option<&str>, notes: &mut Notes<'_>) {
+    if device.is_some_and(|device| !device.starts_with("disk")) {
+        notes.inventory.platform.get_or_insert("openbsd");
+    }
+}
+
 /// What a partition is called: `disk2s1`. On other systems, entries of these tables are no devices.
 fn entry(device: &str, number: u64) -> String {
     match device.starts_with("disk") && !device.contains(' ') {
@@ -84,11 +93,16 @@ fn partition(
     };
     figures.set(&mut thing, line, notes);
     if sector.is_none() {
-        for fact in [&mut thing.start, &mut thing.size].into_iter().flatten() {
-            fact.trust = Trust::Assumed;
-        }
+        assumed(&mut thing);
     }
     thing
+}
+
+/// Marks start and size as counted in sectors of a size that was taken for granted.
+fn assumed(thing: &mut Thing) {
+    for fact in [&mut thing.start, &mut thing.size].into_iter().flatten() {
+        fact.trust = Trust::Assumed;
+    }
 }
 
 /// A stripe of GEOM: the physical sector of a disk, or what an array, a volume or flash prefers. `offset` is how far into a stripe the

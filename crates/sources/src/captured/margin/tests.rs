@@ -104,21 +104,60 @@ fn lines_of_a_text_stand_in_lists() {
 
 #[test]
 fn hosts_stand_before_lines() {
-    let of = |text: &'static str| hosts(&text.split('\n').collect::<Vec<_>>());
+    let of = |text: &'static str| {
+        let mut lines: Vec<&str> = text.split('\n').collect();
+        let hosts = hosts(&mut lines)?;
+        Some(hosts.into_iter().zip(lines).collect::<Vec<_>>())
+    };
     let text = "db1: a b\ndb2: c d\ndb1:\ndb1: e\ndb2:   f";
-    assert_eq!(of(text), Some(vec!["db1", "db2", "db1", "db1", "db2"]));
-    assert_eq!(without_host("db2:   f", "db2"), "  f");
+    let lines = [
+        ("db1", "a b"),
+        ("db2", "c d"),
+        ("db1", ""),
+        ("db1", "e"),
+        ("db2", "  f"),
+    ];
+    assert_eq!(of(text).as_deref(), Some(&lines[..]));
     let found = "db1.txt:Number  Start\ndb1.txt: 1  63s\ndb2/a.log:Number\ndb2/a.log: 1  64s";
-    let names = vec!["db1.txt", "db1.txt", "db2/a.log", "db2/a.log"];
-    assert_eq!(of(found), Some(names));
-    assert_eq!(without_host("db1.txt: 1  63s", "db1.txt"), " 1  63s");
-    let logs = "web_1  | a b\nweb_1  | c\nweb_1  | d\nweb_1  |";
-    assert_eq!(of(logs), Some(vec!["web_1"; 4]));
-    assert_eq!(without_host("web_1  | a b", "web_1"), "a b");
+    let lines = [
+        ("db1.txt", "Number  Start"),
+        ("db1.txt", " 1  63s"),
+        ("db2/a.log", "Number"),
+        ("db2/a.log", " 1  64s"),
+    ];
+    assert_eq!(of(found).as_deref(), Some(&lines[..]));
+    for text in [
+        "web_1  | a b\nweb_1  | c\nweb_1  | d\nweb_1  |",
+        "[web_1] a b\n[web_1] c\n[web_1] d\n[web_1]",
+        "[root@web_1:22] out: a b\n[root@web_1:22] out: c\n[root@web_1:22] out: d\n[root@web_1:22] out:",
+        "[root@web_1 step 1] [NORMAL] a b\n[root@web_1 step 1] [NORMAL] c\n[root@web_1 step 1] [NORMAL] d\n[root@web_1 step 1] [NORMAL]",
+    ] {
+        let lines = [
+            ("web_1", "a b"),
+            ("web_1", "c"),
+            ("web_1", "d"),
+            ("web_1", ""),
+        ];
+        assert_eq!(of(text).as_deref(), Some(&lines[..]), "{text}");
+    }
+    // Aligned, and the name may be that of a domain, or an address.
+    let lines = of("a.b.net a b\na.b.net  c\na.b.net d\na.b.net");
+    let expected = [
+        ("a.b.net", "a b"),
+        ("a.b.net", " c"),
+        ("a.b.net", "d"),
+        ("a.b.net", ""),
+    ];
+    assert_eq!(lines.as_deref(), Some(&expected[..]));
+    let lines = of("10.0.0.5: a b\n10.0.0.5: c\n10.0.0.5: d\n10.0.0.5:");
+    assert_eq!(lines.map(|lines| lines[3]), Some(("10.0.0.5", "")));
     for text in [
         "a: 1\nb: 2\na: 3\nb: 4",
         "sda1: 63\nsda2: 64\nsda3: 65\nsda4: 66",
         "x1: 5\nx1: 6\nx1: 7\nx1: 8",
+        // Tables whose rows begin with a name.
+        "tank1 size 7T -\ntank1 free 3T -\ntank1 ashift 12 -\ntank1 x 1 -",
+        "NAME KEY\na.b.net a b\na.b.net c d\na.b.net d e\nsum 1",
         "sda | 1 2\nsda1 | 63 4\nsda2 | 64 4\nsda3 | 65 4",
     ] {
         assert_eq!(of(text), None, "{text}");

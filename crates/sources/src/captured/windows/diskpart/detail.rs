@@ -222,7 +222,8 @@ pub(super) fn is_disk(lines: &[Line<'_>]) -> bool {
     };
     let names_it = |label: &str| {
         let lower = label.to_lowercase();
-        lower.contains("id") || lower.contains("ид")
+        // Programs for virtual disks have a `UUID` below the command.
+        (lower.contains("id") || lower.contains("ид")) && !lower.contains("uuid")
     };
     !model.is_blank()
         && pair(model).is_none()
