@@ -279,3 +279,162 @@ fn options_of_other_tools_are_understood_where_they_mean_one_thing() {
         ],
     );
 }
+
+#[test]
+fn habits_of_other_command_lines_are_answered() {
+    let here = folder();
+    hold(
+        here.path(),
+        &[
+            (
+                "help check fix",
+                2,
+                &["one command at a time: `straddle help check`, `straddle help fix`"],
+            ),
+            ("history delete 3", 2, &["`straddle history rm RUN…`"]),
+            ("study list", 0, &["eva8100", "f20"]),
+            ("PREDICT --access random", 2, &["`--rw randread`"]),
+            ("bench . --type read --dry-run", 2, &["`--rw randread`"]),
+            (
+                "bench . --percentage_random=100 --dry-run",
+                2,
+                &["`--pattern seq`"],
+            ),
+            ("bench . --fsync 1 --dry-run", 2, &["`--write-through`"]),
+            ("bench . --end_fsync=1 --dry-run", 2, &["`--write-through`"]),
+            ("bench . --loops 3 --dry-run", 2, &["`--blocks 5`"]),
+            ("bench . --jobs 4 --dry-run", 2, &["`--threads 4`"]),
+            ("bench . --align 1M --dry-run", 2, &["`--offsets 31.5K,1M`"]),
+            (
+                "bench . --offset 63s --dry-run",
+                2,
+                &["`--offsets 31.5K,1M`"],
+            ),
+            ("predict --list", 2, &["`straddle profile list`"]),
+            ("predict --ssd", 2, &["`straddle profile list`"]),
+            (
+                "check --sector-size 4096 mbr-63.img",
+                2,
+                &["`--physical-sector 4096`"],
+            ),
+            ("check --blocksize 4k mbr-63.img", 2, &["`--io 8K`"]),
+            ("check -b 4k mbr-63.img", 2, &["`--io 8K`"]),
+            (
+                "check --offset 63 mbr-63.img",
+                2,
+                &["`straddle predict --offsets`"],
+            ),
+            (
+                "check --su 64k --sw 4 mbr-63.img",
+                2,
+                &["`--stripe-unit 64K`"],
+            ),
+            (
+                "check --sunit 128 mbr-63.img",
+                2,
+                &["`--stripe-width 256K`"],
+            ),
+            (
+                "check -a",
+                2,
+                &["without a target it is all of this machine"],
+            ),
+            (
+                "check --host db1",
+                2,
+                &["`straddle capture -o host.tgz` there"],
+            ),
+            ("check --no-color mbr-63.img", 2, &["NO_COLOR=1"]),
+            ("check -j mbr-63.img", 2, &["`--json`"]),
+            ("check -f json mbr-63.img", 2, &["`--format json`"]),
+            ("fix --auto mbr-63.img", 2, &["`fix` changes nothing"]),
+            ("realign mbr-63.img --offset 1M", 2, &["`--to 1M`"]),
+            ("realign mbr-63.img -y", 2, &["`--yes`"]),
+            (
+                "evidence --since yesterday ERRORLOG",
+                2,
+                &["all of a file is read"],
+            ),
+            // A pattern that the shell left as it is stands for no machine.
+            (
+                "check mbr-63.img *.log",
+                2,
+                &[
+                    "no file here has a name of this pattern",
+                    "2 targets: 1 with errors, 1 could not be read",
+                ],
+            ),
+        ],
+    );
+    // What nothing is known of leaves no blank lines where a tip would be.
+    let said = straddle(here.path(), &["check", "--pretty", "mbr-63.img"]);
+    assert!(!said.stderr.contains("\n\n\n"), "{}", said.transcript());
+}
+
+#[test]
+fn outputs_that_tell_nothing_are_named_with_what_does() {
+    let here = folder();
+    let qemu = "image: db1.qcow2\nfile format: qcow2\nvirtual size: 40 GiB (42949672960 bytes)\ndisk size: 21 GiB\ncluster_size: 65536\n";
+    let vbox = "$ VBoxManage showmediuminfo disk db1.vdi\nUUID:           5f0c1f30-4d2f-4a2b-8d1e-8b5b1d7a9c11\nParent UUID:    base\n\
+                Type:           normal (base)\nStorage format: VDI\nCapacity:       40960 MBytes\n";
+    let qm = "boot: order=scsi0\nmemory: 8192\nostype: l26\nscsi0: local-lvm:vm-101-disk-0,size=64G\nscsihw: virtio-scsi-single\n";
+    let aix = "hdisk0          00c276b034d03b25                    rootvg          active\n";
+    let zpool =
+        "NAME  PROPERTY  VALUE  SOURCE\ntank  ashift    9      local\ntank  health    ONLINE -\n";
+    let solaris = "c0t0d0           Soft Errors: 0 Hard Errors: 0 Transport Errors: 0\nVendor: SEAGATE  Product: ST373307LSUN72G Serial No: 3HZ\n\
+                   Size: 73.40GB <73400057856 bytes>\n";
+    for (name, text) in [
+        ("qemu.txt", qemu),
+        ("vbox.txt", vbox),
+        ("qm.txt", qm),
+        ("aix.txt", aix),
+        ("zpool.txt", zpool),
+        ("solaris.txt", solaris),
+    ] {
+        std::fs::write(here.path().join(name), text).expect("writable");
+    }
+    hold(
+        here.path(),
+        &[
+            (
+                "check qemu.txt",
+                2,
+                &[
+                    "qemu.txt: nothing was checked: this is of `qemu-img info`",
+                    "`straddle check IMAGE`",
+                ],
+            ),
+            (
+                "check vbox.txt",
+                2,
+                &[
+                    "this is of `VBoxManage showmediuminfo`",
+                    "not where the guest's partitions begin",
+                ],
+            ),
+            (
+                "check qm.txt",
+                2,
+                &["this is of `qm config`", "on the Proxmox host"],
+            ),
+            (
+                "check aix.txt",
+                2,
+                &["this is of `lspv`", "`getlvcb -AT LV`"],
+            ),
+            (
+                "check zpool.txt",
+                2,
+                &["this is of `zpool get`", "`zdb -C POOL`"],
+            ),
+            (
+                "check solaris.txt",
+                2,
+                &[
+                    "this is of `iostat -En`",
+                    "run instead: `prtvtoc /dev/rdsk/DISKs2`",
+                ],
+            ),
+        ],
+    );
+}

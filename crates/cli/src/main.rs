@@ -71,7 +71,7 @@ fn parsed() -> Option<args::Cli> {
     let words: Vec<String> = words.collect();
     match args::Cli::try_parse_from(&words) {
         Err(harmless) => {
-            args::foreign::explained(harmless, words.get(1).map(String::as_str)).exit()
+            args::foreign::explained(harmless, words.get(1..).unwrap_or_default()).exit()
         }
         // Wrong only with the characters that were replaced.
         Ok(_) => {

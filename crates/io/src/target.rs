@@ -53,8 +53,11 @@ pub enum OpenError {
     },
 }
 
-/// `; there is a device /dev/sda`, for those who leave out the folder.
+/// `; there is a device /dev/sda`, for those who leave out the folder; and for a pattern that the shell left as it is, that nothing has such a name.
 fn device_called(path: &Path, source: &io::Error) -> String {
+    if path.to_string_lossy().contains(['*', '?']) {
+        return "; no file here has a name of this pattern".to_owned();
+    }
     let device = Path::new("/dev").join(path);
     let is_name = path.components().count() == 1 && path.is_relative();
     match source.kind() == io::ErrorKind::NotFound && is_name && device.exists() {

@@ -86,6 +86,99 @@ const OPTIONS: &[(&[&str], &[&str], &str)] = &[
         "the number of disks: `--disk cheetah-15k7 --raid 5 --disks 8`",
     ),
     (
+        &[
+            "access",
+            "mode",
+            "op",
+            "operation",
+            "percentage_random",
+            "readwrite",
+            "type",
+        ],
+        REQUESTS,
+        "reads, writes and their order are one word: `--rw randread`, `--rw 70/30`, or `--pattern seq` besides",
+    ),
+    (
+        &["end_fsync", "fsync", "sync", "status-interval"],
+        REQUESTS,
+        "writes that are on stable storage when they end are `--write-through` or `--fua` of `bench`; it has no other option of this kind",
+    ),
+    (
+        &["loops", "repeat", "runs"],
+        &["bench"],
+        "runs repeat by themselves until each gain is known: `--blocks 5` is how often at least",
+    ),
+    (
+        &["jobs"],
+        REQUESTS,
+        "`--threads 4` is how many issue requests at once; a job file is named, or given with `--job`",
+    ),
+    (
+        &["align", "alignment", "blockalign", "offset"],
+        REQUESTS,
+        "where data begin are offsets: `--offsets 31.5K,1M`, of which the first is the baseline",
+    ),
+    (
+        &["offset", "start"],
+        &["check", "fix"],
+        "where partitions begin is read from the target; what any offset would cost, `straddle predict --offsets` computes",
+    ),
+    (
+        &["align", "offset", "start"],
+        &["realign"],
+        "where the first partition is to begin: `--to 1M`",
+    ),
+    (
+        &["list", "profiles"],
+        &["predict"],
+        "`straddle profile list` lists the profiles",
+    ),
+    (
+        &["ssd", "hdd", "nvme"],
+        &["predict"],
+        "a kind of device is a profile, `--profile NAME`, or `--disk NAME` for members of an array; `straddle profile list` lists them",
+    ),
+    (
+        &["block-size", "blocksize", "b", "size"],
+        &["check", "fix"],
+        "the size of requests is `--io 8K`; how long a sector is, `--physical-sector 4096` and `--logical-sector 512` say",
+    ),
+    (
+        &["sector", "sector-size", "sectorsize"],
+        &[],
+        "sectors are `--physical-sector 4096` and `--logical-sector 512`",
+    ),
+    (
+        &["su", "sunit", "sw", "swidth"],
+        &[],
+        "stripes are given as sizes: `--stripe-unit 64K` is what lies on one member, `--stripe-width 256K` what lies on all that hold data",
+    ),
+    (
+        &["all", "a"],
+        &["check", "fix"],
+        "without a target it is all of this machine; `-v` prints every layer and finding",
+    ),
+    (
+        &["host", "hosts", "remote"],
+        &["check", "fix"],
+        "other machines are checked by what they say: `straddle capture -o host.tgz` there, and `straddle check host.tgz` here",
+    ),
+    (
+        &["color", "colour", "no-color", "no-colour"],
+        &[],
+        "colours are for terminals only; NO_COLOR=1 in the environment leaves them out there, too",
+    ),
+    (
+        &["auto", "fix"],
+        &["fix", "check"],
+        "`fix` changes nothing: it prints what to run, and with `--script TOOL` a script that refuses any other disk",
+    ),
+    (
+        &["since", "from", "until"],
+        &["evidence", "trace"],
+        "a part of a log is cut out before: all of a file is read",
+    ),
+    (
         &["stripe", "stripe-size"],
         &[],
         "`--stripe-unit` is what lies on one member before the next, `--stripe-width` what lies on all that hold data",
@@ -168,7 +261,8 @@ const VERBS: &[(&[&str], &str)] = &[
 const DISKSPD: &str = "bdfghoprstwzCDFILSTWZ";
 
 /// Puts in place of the nearest name, which is often about something else, what the word is for.
-pub(crate) fn explained(mut error: clap::Error, verb: Option<&str>) -> clap::Error {
+pub(crate) fn explained(mut error: clap::Error, typed: &[String]) -> clap::Error {
+    let verb = typed.first().map(String::as_str);
     let kind = match error.kind() {
         ErrorKind::UnknownArgument => ContextKind::InvalidArg,
         ErrorKind::InvalidSubcommand => ContextKind::InvalidSubcommand,
@@ -183,12 +277,14 @@ pub(crate) fn explained(mut error: clap::Error, verb: Option<&str>) -> clap::Err
         && let Some(ContextValue::StyledStrs(tips)) = error.remove(ContextKind::Suggested)
     {
         let is_other = |tip: &StyledStr| !tip.to_string().contains("as a value");
-        let tips = tips.into_iter().filter(is_other).collect();
-        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        let tips: Vec<StyledStr> = tips.into_iter().filter(is_other).collect();
+        if !tips.is_empty() {
+            error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+        }
     }
     let tip = match kind {
         ContextKind::InvalidArg => tip(&word, verb),
-        _ => in_place_of_a_verb(&word, verb),
+        _ => in_place_of_a_verb(&word, typed),
     };
     if let Some(tip) = tip {
         for kind in [
@@ -205,9 +301,21 @@ pub(crate) fn explained(mut error: clap::Error, verb: Option<&str>) -> clap::Err
 }
 
 /// What a word means that stands where a verb is expected.
-fn in_place_of_a_verb(word: &str, verb: Option<&str>) -> Option<String> {
-    if verb != Some(word) {
-        return None;
+fn in_place_of_a_verb(word: &str, typed: &[String]) -> Option<String> {
+    match typed.first().map(String::as_str) {
+        Some("help") if typed.len() > 2 => {
+            let verb = &typed[1];
+            return Some(format!(
+                "one command at a time: `straddle help {verb}`, `straddle help {word}`"
+            ));
+        }
+        Some("history") if matches!(word, "clear" | "delete" | "remove") => {
+            return Some(
+                "`straddle history rm RUN…`; `straddle history list` has the numbers".to_owned(),
+            );
+        }
+        Some(verb) if verb == word => {}
+        _ => return None,
     }
     let lower = word.to_ascii_lowercase();
     let mut verbs = VERBS.iter();
@@ -235,6 +343,10 @@ fn tip(word: &str, verb: Option<&str>) -> Option<String> {
             "a profile is named with `--profile {word}`, a file or device with `--stack {word}`"
         )),
         (Some("fix"), Some("f" | "n" | "y")) => tip("--yes", verb),
+        (Some("check" | "fix"), Some("j")) => Some("`--json`".to_owned()),
+        (Some("check"), Some("f")) => Some("`--format json`".to_owned()),
+        (Some("check" | "fix"), Some(short @ ("a" | "b"))) => tip(&format!("--{short}"), verb),
+        (Some("realign"), Some("y")) => Some("`--yes`".to_owned()),
         (Some("check" | "explain" | "fix" | "predict" | "study" | "trace"), Some("o")) => {
             tip("--output", verb)
         }

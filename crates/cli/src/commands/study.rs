@@ -16,8 +16,10 @@ use crate::output;
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
     let keeper = Keeper::new(&args.keeping, "study")?;
-    let is_list = args.list || (args.name.is_none() && !args.all);
-    if is_list && !args.list && (args.json || args.format != StudyFormat::Text) {
+    // Other commands have it as a word.
+    let is_asked = args.list || args.name.as_deref() == Some("list");
+    let is_list = is_asked || (args.name.is_none() && !args.all);
+    if is_list && !is_asked && (args.json || args.format != StudyFormat::Text) {
         bail!("which study? Name one, or give --all; `straddle study` lists them");
     }
     let studies = chosen(args)?;
@@ -61,7 +63,7 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<u8> {
 /// The studies that were asked for; without a name all of them.
 fn chosen(args: &Args) -> anyhow::Result<Vec<Study>> {
     match args.name.as_deref() {
-        None => {
+        None | Some("list") => {
             let names = registry::STUDIES.iter().map(|(name, _)| *name);
             Ok(names.map(registry::load).collect::<Result<_, _>>()?)
         }

@@ -103,7 +103,7 @@ pub fn write(job: &Job<'_>, tool: &'static Tool) -> Result<String, Refusal> {
     match crate::situation::platform(&job.plan.after) {
         Some(system) if !tool.suits(&job.plan.after) => Err(Refusal::Elsewhere {
             tool: tool.name,
-            system: system.to_owned(),
+            system: straddle_rules::system(system).to_owned(),
             with: fitting(job).map(|tool| tool.name).collect(),
         }),
         _ => written(job, tool),

@@ -79,8 +79,9 @@ impl Tool {
         match (crate::situation::platform(stack), self.language) {
             (Some("windows"), Language::Batch | Language::PowerShell | Language::Registry)
             | (Some("esxi"), Language::Esxi) => true,
-            (Some("windows" | "esxi"), _) => false,
-            (_, language) => language == Language::Shell,
+            // What the tool of a RAID controller says may be of any system.
+            (None | Some("linux" | "raid"), language) => language == Language::Shell,
+            _ => false,
         }
     }
 

@@ -230,11 +230,12 @@ fn totals(summary: &Summary) -> String {
         return paint(STRONG, "0 targets: there is no file to check");
     }
     let s = if all == 1 { "" } else { "s" };
-    let what =
-        match summary.hosts == summary.targets && summary.unrecognised == 0 && summary.hosts > 0 {
-            true => "host",
-            false => "target",
-        };
+    // What could not be read may have been anything.
+    let others = summary.unrecognised + summary.failed;
+    let what = match summary.hosts == summary.targets && others == 0 && summary.hosts > 0 {
+        true => "host",
+        false => "target",
+    };
     format!(
         "{}: {}",
         paint(STRONG, format!("{all} {what}{s}")),
