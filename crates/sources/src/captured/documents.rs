@@ -27,14 +27,29 @@ const MAX_HOSTS: usize = 4096;
 const MIN_LINES: usize = 3;
 
 /// Members that name the machine that the others are of, and those that have one line of what it printed.
-const HOSTS: [&str; 9] = [
-    "host", "hostname", "node", "target", "minion", "server", "computer", "fqdn", "id",
+const HOSTS: [&str; 13] = [
+    "host",
+    "hostname",
+    "_HOSTNAME",
+    "node",
+    "target",
+    "minion",
+    "server",
+    "computer",
+    "ComputerName",
+    "fqdn",
+    "InstanceName",
+    "InstanceId",
+    "id",
 ];
-const LINES: [&str; 6] = ["log", "line", "message", "msg", "output", "stdout"];
-const QUOTED: [&str; 6] = [
+const LINES: [&str; 7] = [
+    "log", "line", "message", "MESSAGE", "msg", "output", "stdout",
+];
+const QUOTED: [&str; 7] = [
     "\"log\"",
     "\"line\"",
     "\"message\"",
+    "\"MESSAGE\"",
     "\"msg\"",
     "\"output\"",
     "\"stdout\"",

@@ -5,6 +5,7 @@
 //! cell stood.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use super::hostname::is_name;
 
@@ -25,7 +26,8 @@ pub(super) fn unfolded(text: Cow<'_, str>, decode: fn(&[u8]) -> Cow<'_, str>) ->
     }
     let text = mail(text, decode);
     let text = ansible(text);
-    let text = match csv(&text).or_else(|| bars(&text)) {
+    let tables = [csv, records, bars];
+    let text = match tables.into_iter().find_map(|table| table(&text)) {
         Some(cells) => Cow::Owned(cells),
         None => text,
     };
@@ -77,7 +79,7 @@ fn push(out: &mut String, host: Option<&str>, said: &str, lines: usize) {
             out.push(HOST);
         }
         out.push_str(line.trim_end_matches('\r'));
-        if count >= lines && count < all {
+        if count >= lines && (count < all || lines == 0) {
             out.push(SOFT);
         }
         out.push('\n');
@@ -203,10 +205,7 @@ fn columns(names: &[&str]) -> Option<(usize, usize)> {
 /// Rows of a table by commas, semicolons or tabs that has a column of hosts and one of what they say: a cell with all its lines, or a row for each line.
 fn csv(text: &str) -> Option<String> {
     let (head, rest) = text.split_once('\n')?;
-    let separators = [b',', b';', b'\t'];
-    let separator = separators
-        .into_iter()
-        .find(|separator| head.contains(char::from(*separator)))?;
+    let separator = separator(head)?;
     let names: Vec<&str> = head
         .trim_end_matches('\r')
         .split(char::from(separator))
@@ -240,6 +239,75 @@ fn csv(text: &str) -> Option<String> {
         push(&mut out, Some(name), cell, lines);
     }
     said.then_some(out)
+}
+
+/// What columns of the hosts of records are called: tools have devices, instances and targets of their own.
+const OF_RECORDS: [&str; 10] = [
+    "computer",
+    "computername",
+    "fqdn",
+    "host",
+    "host name",
+    "hostname",
+    "machine",
+    "rechner",
+    "server",
+    "servername",
+];
+
+/// Rows of a table that has a column of hosts beside those that a tool prints: a table for each host, without that column.
+fn records(text: &str) -> Option<String> {
+    let (head, rest) = text.split_once('\n')?;
+    let separator = separator(head)?;
+    let names = cells(head, separator)?;
+    let is_host = |name: &str| OF_RECORDS.contains(&&*name.trim().to_ascii_lowercase());
+    let host = names.iter().position(is_host).filter(|_| names.len() > 2)?;
+    let without = |row: &csv::StringRecord| {
+        let mut writer = csv::WriterBuilder::new()
+            .delimiter(separator)
+            .from_writer(Vec::new());
+        let kept = row.iter().enumerate().filter(|(index, _)| *index != host);
+        writer.write_record(kept.map(|(_, cell)| cell)).ok()?;
+        String::from_utf8(writer.into_inner().ok()?).ok()
+    };
+    let head = without(&names)?;
+    let mut out = String::with_capacity(text.len() + text.len() / 4);
+    out.push('\n');
+    let mut known: BTreeSet<String> = BTreeSet::new();
+    for line in rest.split_inclusive('\n') {
+        if line.trim().is_empty() {
+            out.push_str(line);
+            continue;
+        }
+        let row = cells(line, separator).filter(|row| row.len() == names.len())?;
+        let name = row.get(host).unwrap_or_default().trim().to_owned();
+        if !is_name(&name) {
+            return None;
+        }
+        if known.insert(name.clone()) {
+            push(&mut out, Some(&name), &head, 0);
+        }
+        push(&mut out, Some(&name), &without(&row)?, 1);
+    }
+    (known.len() > 1).then_some(out)
+}
+
+/// What separates the cells of a table by its first line.
+fn separator(head: &str) -> Option<u8> {
+    let separators = [b',', b';', b'\t'];
+    separators
+        .into_iter()
+        .find(|separator| head.contains(char::from(*separator)))
+}
+
+/// The cells of one line.
+fn cells(line: &str, separator: u8) -> Option<csv::StringRecord> {
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .delimiter(separator)
+        .buffer_capacity(256)
+        .from_reader(line.as_bytes());
+    reader.records().next()?.ok()
 }
 
 /// Rows between bars in which a cell has lines that a page breaks: `| db1 | Disk …<br>Units … |`.
@@ -452,6 +520,18 @@ mod tests {
         assert_eq!(
             of("| host | output |\n|---|---|\n| db1 | a<br>b<br>c<br>d |\n").len(),
             6
+        );
+        assert_eq!(
+            of(
+                "Computer,Name,StartingOffset\nSQL1,\"Disk #1, Partition #0\",32256\nSQL2,x,5\nSQL1,y,6\n"
+            ),
+            [
+                row(2, "SQL1", "Name,StartingOffset"),
+                row(2, "SQL1", "\"Disk #1, Partition #0\",32256"),
+                row(3, "SQL2", "Name,StartingOffset"),
+                row(3, "SQL2", "x,5"),
+                row(4, "SQL1", "y,6")
+            ]
         );
         // A table of a tool that asks many machines.
         let wmic = "Node,Name,StartingOffset\nDB1,\"Disk #0, Partition #0\",32256\n";

@@ -160,6 +160,8 @@ pub(super) fn items_taken_off(lines: &mut [&str]) {
 
 /// Fewest lines that are behind the name of a host.
 const MIN: usize = 4;
+/// Fewest of each host where no sign stands behind its name.
+const MIN_WORDED: usize = 3;
 /// Most lines above the first that is behind one: what was typed, and a few words on it.
 const MAX_ASKED: usize = 4;
 /// Most hosts of one text.
@@ -180,11 +182,34 @@ pub(super) fn hosts<'t>(lines: &mut [&'t str]) -> Option<Vec<&'t str>> {
     // Rows of tables begin with words, too, but the names of their columns stand above, and the words are none of several machines.
     let is_certain = |counts: &HashMap<&str, usize>, others: usize| {
         let certain = counts.len() > 1 || counts.keys().all(|name| is_domain(name));
-        certain && others == 0 && counts.values().all(|count| *count >= MIN)
+        certain && others == 0 && counts.values().all(|count| *count >= MIN_WORDED)
     };
     by_form(lines, behind_a_sign, |_, _| true)
         .or_else(|| by_form(lines, behind_a_blank, is_certain))
         .or_else(|| by_form(lines, behind_a_comma, is_certain))
+}
+
+/// The hosts that logs of several machines name before each line; `None` for a log of one, whose margin is taken off like any other.
+pub(super) fn logging_hosts<'t>(lines: &mut [&'t str]) -> Option<Vec<&'t str>> {
+    by_form(lines, behind_a_time, |counts, others| {
+        counts.len() > 1 && others == 0
+    })
+}
+
+/// `May  2 09:12:44 db1 collect[77]: …`, `2024-05-02T09:12:44Z db1 collect: …`.
+fn behind_a_time(line: &str) -> Option<(&str, &str)> {
+    let text = line.trim_start();
+    let dated = || {
+        let (month, rest) = text.split_once(' ')?;
+        let (_, rest) = rest.trim_start().split_once(' ')?;
+        MONTHS
+            .contains(&month)
+            .then(|| time(rest).map(str::trim_start))?
+    };
+    let (name, rest) = dated().or_else(|| stamp(text))?.split_once(' ')?;
+    let (tag, said) = rest.split_once(':')?;
+    let is_tag = !tag.is_empty() && tag.len() < 64 && !tag.contains(' ');
+    (is_tag && is_name(name)).then(|| (name, said.strip_prefix(' ').unwrap_or(said)))
 }
 
 /// `db1: …`, `db1 | …`, `[db1] …`, `[root@db1:22] out: …`.

@@ -176,7 +176,9 @@ impl Text {
         let hosts = if is_log {
             margin::quotes_taken_off(&mut lines);
             None
-        } else if let Some(hosts) = folded::hosts(&mut lines) {
+        } else if let Some(hosts) =
+            folded::hosts(&mut lines).or_else(|| margin::logging_hosts(&mut lines))
+        {
             Some(hosts)
         } else {
             margin::taken_off(&mut lines);

@@ -165,6 +165,30 @@ fn hosts_stand_before_lines() {
 }
 
 #[test]
+fn logs_of_several_machines_name_them() {
+    let of = |text: &'static str| {
+        let mut lines: Vec<&str> = text.split('\n').collect();
+        let hosts = logging_hosts(&mut lines)?;
+        Some(hosts.into_iter().zip(lines).collect::<Vec<_>>())
+    };
+    let text = "May  2 09:12:44 db1 collect[7]: a b\nMay  2 09:12:44 db1 collect[7]:   c\n\
+                May 12 09:12:45 web2 collect[9]: d\n2024-05-02T09:12:45Z web2 collect: e";
+    let lines = [("db1", "a b"), ("db1", "  c"), ("web2", "d"), ("web2", "e")];
+    assert_eq!(of(text).as_deref(), Some(&lines[..]));
+    // Of one, and with other lines between.
+    assert_eq!(
+        of("May  2 09:12:44 db1 c: a b\nMay  2 09:12:44 db1 c: a b\nMay  2 09:12:44 db1 c: a b"),
+        None
+    );
+    assert_eq!(
+        of(
+            "May  2 09:12:44 db1 c: a b\nx\nMay  2 09:12:44 web2 c: a b\nMay  2 09:12:44 web2 c: a b"
+        ),
+        None
+    );
+}
+
+#[test]
 fn hosts_stand_above_what_is_indented() {
     let of = |text: &'static str| {
         let mut lines: Vec<&str> = text.split('\n').collect();
