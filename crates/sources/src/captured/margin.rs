@@ -160,8 +160,6 @@ pub(super) fn items_taken_off(lines: &mut [&str]) {
 
 /// Fewest lines that are behind the name of a host.
 const MIN: usize = 4;
-/// Fewest of each host where no sign stands behind its name.
-const MIN_WORDED: usize = 3;
 /// Most lines above the first that is behind one: what was typed, and a few words on it.
 const MAX_ASKED: usize = 4;
 /// Most hosts of one text.
@@ -182,7 +180,7 @@ pub(super) fn hosts<'t>(lines: &mut [&'t str]) -> Option<Vec<&'t str>> {
     // Rows of tables begin with words, too, but the names of their columns stand above, and the words are none of several machines.
     let is_certain = |counts: &HashMap<&str, usize>, others: usize| {
         let certain = counts.len() > 1 || counts.keys().all(|name| is_domain(name));
-        certain && others == 0 && counts.values().all(|count| *count >= MIN_WORDED)
+        certain && others == 0 && counts.values().all(|count| *count > 2)
     };
     by_form(lines, behind_a_sign, |_, _| true)
         .or_else(|| by_form(lines, behind_a_blank, is_certain))
