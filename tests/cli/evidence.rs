@@ -107,6 +107,7 @@ fn what_nothing_is_found_in_is_said_and_no_pass() {
     let here = scratch();
     let unknown = "no log, counter or result of a known tool was found in it; \
                    docs/reference/evidence.md lists what is read";
+    let disks = "whose figures are not read; `iostat -xt 15 240`, or /proc/diskstats twice, has latency by disk; docs/reference/evidence.md lists what is";
     let cut =
         |tool: &str| format!("it looks like {tool}, and there is no figure in it; is it cut off?");
     let other = "nothing in it was measured; `straddle check` reads what tools say of storage";
@@ -132,6 +133,14 @@ fn what_nothing_is_found_in_is_said_and_no_pass() {
             "solaris.txt",
             "    r/s    w/s   kr/s   kw/s wait actv wsvc_t asvc_t  %w  %b device\n    1.2   33.4   10.5  400.9  0.0  0.3    0.0    9.1   0  22 c1t0d0\n",
         ),
+        (
+            "pidstat.txt",
+            "02:11:05 PM   UID       PID   kB_rd/s   kB_wr/s kB_ccwr/s iodelay  Command\n02:11:10 PM   112      2212   1204.00    402.00      0.00      91  postgres\n",
+        ),
+        (
+            "cloudwatch.json",
+            "{\n    \"Label\": \"VolumeTotalReadTime\",\n    \"Datapoints\": [\n        {\n            \"Sum\": 412.31,\n            \"Unit\": \"Seconds\"\n        }\n    ]\n}\n",
+        ),
         ("head.txt", head),
         ("rows.txt", &rows),
         ("rows/rows.txt", &rows),
@@ -152,6 +161,16 @@ fn what_nothing_is_found_in_is_said_and_no_pass() {
             "solaris.txt",
             "solaris.txt: it has output of iostat of Solaris, whose figures are not read; docs/reference/evidence.md lists what is".to_owned(),
             "0 figures from 2 lines; 1 input failed",
+        ),
+        (
+            "pidstat.txt",
+            format!("pidstat.txt: it has output of pidstat, {disks}"),
+            "0 figures from 2 lines; 1 input failed",
+        ),
+        (
+            "cloudwatch.json",
+            format!("cloudwatch.json: it has output of CloudWatch, {disks}"),
+            "0 figures from 9 lines; 1 input failed",
         ),
         (
             "empty.txt",
@@ -331,6 +350,10 @@ fn two_of_three_latencies_say_whose_it_is() {
             &[("Driver", "4.00"), ("Guest", "31.20")],
             "GAVG 31.2 ms = DAVG 4.00 ms (array and path) + KAVG 27.2 ms (host). It is the host",
         ),
+        (
+            &[("Driver", "25.00"), ("Kernel", "6.20"), ("Guest", "31.20")],
+            "It is both: the array or the path to it takes most, and commands wait in the host's queue, too",
+        ),
         (&[("Guest", "31.20")], "what the host adds is not told"),
     ] {
         let head: String = figures.iter().map(|(counter, _)| disk(counter)).collect();
@@ -388,6 +411,100 @@ fn an_earlier_capture_is_compared_with_a_later_one() {
     assert!(run.stdout.ends_with(expected), "{}", run.transcript());
     let expected = "error: cannot open gone.csv: No such file or directory (os error 2)\n";
     assert_eq!(run.stderr, expected);
+}
+
+#[test]
+fn a_reading_whose_place_in_time_is_not_known_is_said() {
+    let here = scratch();
+    let run = |text: &str| {
+        fs::write(here.path().join("log"), text).expect("room");
+        straddle(here.path(), &["evidence", "log"])
+    };
+    const LOWER: &str = "1 line with counters that are lower than in the reading before: they began anew, or the later reading is the first one here, the \
+                         first log:3: ";
+    let names = "physical_name,num_of_reads,io_stall_read_ms\n";
+    let backwards = run(&format!(
+        "{names}E:\\sales.mdf,2000,39000\nE:\\sales.mdf,1000,9000\n"
+    ));
+    assert!(
+        backwards.stdout.contains(LOWER),
+        "{}",
+        backwards.transcript()
+    );
+    let onwards = run(&format!(
+        "{names}E:\\sales.mdf,1000,9000\nE:\\sales.mdf,2000,39000\n"
+    ));
+    assert!(
+        !onwards.stdout.contains("lower"),
+        "{}",
+        onwards.transcript()
+    );
+    let expected = "reads take 30.0 ms on average, of 1,000 between two readings";
+    assert!(
+        onwards.stdout.contains(expected),
+        "{}",
+        onwards.transcript()
+    );
+
+    const OPEN: &str = "1 line above the first report of iostat, of which no banner";
+    let report =
+        "Device r/s w/s r_await w_await aqu-sz %util\nsda 100.00 20.00 4.10 6.20 0.53 30.00\n\n";
+    let banner = "Linux 6.1.0 (db) \t2024-05-14 \t_x86_64_\t(2 CPU)\n\n";
+    for (text, is_open) in [
+        (report.repeat(3), true),
+        (format!("{banner}{}", report.repeat(3)), false),
+        (format!("$ iostat -xy 5 3\n{}", report.repeat(3)), false),
+    ] {
+        let said = run(&text);
+        assert_eq!(said.stdout.contains(OPEN), is_open, "{}", said.transcript());
+    }
+}
+
+#[test]
+fn what_cannot_be_compared_is_said() {
+    let here = scratch();
+    let iostat = |name: &str, disks: &[&str]| {
+        let mut text = "Device r/s w/s r_await w_await aqu-sz %util\n".to_owned();
+        for disk in disks {
+            text.push_str(&format!("{disk} 100.00 20.00 4.10 6.20 0.53 30.00\n"));
+        }
+        fs::write(here.path().join(name), text).expect("room");
+    };
+    iostat("sda.txt", &["sda"]);
+    iostat("nvme.txt", &["nvme0n1"]);
+    iostat("both.txt", &["sda", "nvme0n1"]);
+    let run =
+        |before: &str, after: &str| straddle(here.path(), &["evidence", "--before", before, after]);
+    let other = run("sda.txt", "nvme.txt");
+    assert_eq!(other.code, Some(2), "{}", other.transcript());
+    let expected = "error: sda.txt: nothing in it can be compared: it has figures of disk sda, the rest of disk nvme0n1; what is compared has the \
+                    same name in both\n";
+    assert_eq!(other.stderr, expected);
+    let some = run("sda.txt", "both.txt");
+    assert_eq!(some.code, Some(0), "{}", some.transcript());
+    let expected = "  measured only after: disk nvme0n1\n";
+    assert!(some.stdout.contains(expected), "{}", some.transcript());
+
+    // Sums since the start: one reading in each is no comparison, two in each are.
+    let reading = |reads: u32, time: u32| {
+        format!("physical_name,num_of_reads,io_stall_read_ms\nE:\\sales.mdf,{reads},{time}\n")
+    };
+    let write = |name: &str, text: String| fs::write(here.path().join(name), text).expect("room");
+    write("one.csv", reading(1000, 9000));
+    write("two.csv", reading(2000, 39_000));
+    let single = run("one.csv", "two.csv");
+    assert_eq!(single.code, Some(2), "{}", single.transcript());
+    let expected = "given together, without --before";
+    assert!(single.stderr.contains(expected), "{}", single.transcript());
+    write("slow.csv", reading(1000, 9000) + &reading(2000, 39_000));
+    write("fast.csv", reading(500, 1000) + &reading(1500, 4000));
+    let args = ["evidence", "--json", "--before", "slow.csv", "fast.csv"];
+    let run = straddle(here.path(), &args);
+    let changes = &json(&run)["changes"];
+    assert_eq!(changes.as_array().map(Vec::len), Some(1), "{changes}");
+    assert_eq!(changes[0]["quantity"], "read-latency");
+    assert_eq!(changes[0]["before"], 0.03);
+    assert_eq!(changes[0]["after"], 0.003);
 }
 
 #[test]

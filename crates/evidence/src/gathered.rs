@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use straddle_stack::Source;
 use straddle_stack::activity::{
-    Figure, Kept, Moment, Quantity, Sample, Series, Span, Statistic, Summary,
+    Figure, Kept, Moment, Quantity, Sample, Series, Span, Statistic, Summary, Unit,
 };
 
 use crate::line::Line;
@@ -25,6 +25,8 @@ pub struct Gathered {
     pub figures: u64,
     /// How many series there are.
     series: usize,
+    /// The last line with a counter that is lower than before: it is counted once, however many it has.
+    lower: u64,
     observer: Option<Observer>,
 }
 
@@ -225,7 +227,15 @@ impl Gathered {
                     _ => Kept::Place,
                 };
                 let summary = &mut series.summary;
+                let is_lower = kept == Kept::Count
+                    && is_number_since_start(name)
+                    && value < summary.last.value
+                    && at.zip(summary.last.at).is_none_or(|(at, last)| at >= last);
                 summary.add(value, at, weight, kept, |place| locate(place, file, line));
+                if is_lower && self.lower != line.number {
+                    self.lower = line.number;
+                    self.count(if at.is_some() { ANEW } else { LOWER }, file, line);
+                }
             }
             None => {
                 let source = source(file, line);
@@ -255,6 +265,15 @@ impl Gathered {
         }
     }
 }
+
+/// True for how often something was done since the start; times and bytes are rounded by some tools.
+fn is_number_since_start(name: Name) -> bool {
+    let is_number = name.quantity.is_counter() && name.quantity.unit() == Unit::Count;
+    is_number && name.span == Span::SinceStart
+}
+
+const ANEW: &str = "at which counters begin anew: the mean is that of the time since";
+const LOWER: &str = "with counters that are lower than in the reading before: they began anew, or the later reading is the first one here";
 
 /// The place of a line.
 pub(crate) fn source(file: &Arc<str>, line: &Line<'_>) -> Source {

@@ -323,7 +323,10 @@ fn too_large(quantity: Quantity) -> f64 {
 const fn is_queue(quantity: Quantity) -> bool {
     matches!(
         quantity,
-        Quantity::QueueLength | Quantity::ReadQueueLength | Quantity::WriteQueueLength
+        Quantity::QueueLength
+            | Quantity::SampledQueueLength
+            | Quantity::ReadQueueLength
+            | Quantity::WriteQueueLength
     )
 }
 

@@ -68,9 +68,22 @@ pub fn evidence(
     if before.is_empty() {
         return (evidence, reading.failures);
     }
-    let before = Reading::of(before);
-    reading.failures.extend(before.failures);
-    (evidence.since(&before.gathered), reading.failures)
+    let earlier = Reading::of(before);
+    let is_read = earlier.gathered.figures > 0 && evidence.gathered.figures > 0;
+    reading.failures.extend(earlier.failures);
+    let evidence = evidence.since(&earlier.gathered);
+    if let Some(why) = evidence.why_nothing_changed().filter(|_| is_read) {
+        let names: Vec<String> = before
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        let names = names.join(", ");
+        reading.failures.push(Failure {
+            error: format!("{names}: {why}"),
+            input: names,
+        });
+    }
+    (evidence, reading.failures)
 }
 
 #[derive(Default)]

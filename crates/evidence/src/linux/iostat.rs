@@ -24,7 +24,7 @@ fn begins(line: &Line<'_>, notes: &mut Notes<'_>) -> Option<Box<dyn Body>> {
     memchr::memmem::find(line.text.as_bytes(), b"Device")?;
     let columns = Columns::of(line.text, &DEVICE)?;
     let mut reports = Reports::default();
-    reports.head(columns, notes);
+    reports.head(columns, line, notes);
     Some(Box::new(reports))
 }
 
@@ -46,6 +46,10 @@ struct Reports {
     change: u64,
 }
 
+/// The first report of all counts since the system was started, and looks like the others.
+const OPEN: &str = "above the first report of iostat, of which no banner (`Linux …`) says whether it counts since the system was started: it is taken for \
+                    an interval";
+
 /// Tables whose columns are kept.
 const MAX_TABLES: usize = 16;
 
@@ -63,7 +67,7 @@ impl Reports {
     }
 
     /// A table begins.
-    fn head(&mut self, columns: Columns, notes: &mut Notes<'_>) {
+    fn head(&mut self, columns: Columns, line: &Line<'_>, notes: &mut Notes<'_>) {
         self.end(notes);
         let change = notes.reports.change;
         let span = self.span;
@@ -75,6 +79,9 @@ impl Reports {
             .is_some_and(|table| self.of_report.contains(&table));
         if self.of_report.is_empty() || is_again || change != self.change {
             self.of_report.clear();
+            if notes.reports.is_open() {
+                notes.remark(OPEN, line);
+            }
             self.span = Some(match notes.reports.is_since_start() {
                 true => Span::SinceStart,
                 false => Span::Interval,
@@ -124,7 +131,7 @@ impl Body for Reports {
         }
         let has_name = first.starts_with("Device") || first.ends_with("Device");
         if has_name && let Some(columns) = self.columns(text) {
-            self.head(columns, notes);
+            self.head(columns, line, notes);
             return Taken::Yes;
         }
         let Some(table) = self.current else {

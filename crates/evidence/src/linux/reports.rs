@@ -9,6 +9,8 @@ pub(crate) struct Reports {
     since_start: bool,
     /// The last command leaves that report out.
     leaves_out: bool,
+    /// It is known of the first report of the input what it counts, or was said that it is not.
+    is_settled: bool,
     /// The banner's date.
     day: Option<Day>,
     /// How many days after it the last time of day was, and that time.
@@ -79,6 +81,12 @@ impl Reports {
     /// Whether the report that begins now counts since the system was started.
     pub(super) fn is_since_start(&mut self) -> bool {
         std::mem::take(&mut self.since_start)
+    }
+
+    /// Whether nothing says if the first report counts since the system was started: what stands above was not copied. Asked once.
+    pub(super) fn is_open(&mut self) -> bool {
+        let is_known = self.day.is_some() || self.leaves_out;
+        !std::mem::replace(&mut self.is_settled, true) && !is_known
     }
 
     /// Whether the command was told to leave out the report that counts since the system was started.

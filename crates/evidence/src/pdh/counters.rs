@@ -135,7 +135,7 @@ const NAMES: &[(&str, Quantity)] = &[
         Quantity::TransferSize,
     ),
     ("avg. disk queue length", Quantity::QueueLength),
-    ("current disk queue length", Quantity::QueueLength),
+    ("current disk queue length", Quantity::SampledQueueLength),
     (
         "durchschnittl. warteschlangenlänge des datenträgers",
         Quantity::QueueLength,
@@ -144,22 +144,25 @@ const NAMES: &[(&str, Quantity)] = &[
         "durchschnittliche warteschlangenlänge",
         Quantity::QueueLength,
     ),
-    ("aktuelle warteschlangenlänge", Quantity::QueueLength),
+    ("aktuelle warteschlangenlänge", Quantity::SampledQueueLength),
     (
         "longueur moyenne de file d'attente du disque",
         Quantity::QueueLength,
     ),
     (
         "taille de file d'attente du disque actuelle",
-        Quantity::QueueLength,
+        Quantity::SampledQueueLength,
     ),
     (
         "longitud promedio de la cola de disco",
         Quantity::QueueLength,
     ),
-    ("longitud actual de la cola de disco", Quantity::QueueLength),
+    (
+        "longitud actual de la cola de disco",
+        Quantity::SampledQueueLength,
+    ),
     ("средняя длина очереди диска", Quantity::QueueLength),
-    ("текущая длина очереди диска", Quantity::QueueLength),
+    ("текущая длина очереди диска", Quantity::SampledQueueLength),
     ("avg. disk read queue length", Quantity::ReadQueueLength),
     (
         "durchschnittl. warteschlangenlänge der datenträger-lesevorgänge",
@@ -194,7 +197,10 @@ const NAMES: &[(&str, Quantity)] = &[
     ("gravações de disco/s", Quantity::WriteRate),
     ("gravações de disco/seg", Quantity::WriteRate),
     ("comprimento médio da fila de disco", Quantity::QueueLength),
-    ("comprimento da fila de disco atual", Quantity::QueueLength),
+    (
+        "comprimento da fila de disco atual",
+        Quantity::SampledQueueLength,
+    ),
     (
         "comprimento médio da fila de gravação de disco",
         Quantity::WriteQueueLength,

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use straddle_evidence::Gathered;
-use straddle_stack::activity::{Bin, Quantity, Series, Span, Statistic, Summary};
+use straddle_stack::activity::{Activity, Bin, Quantity, Series, Span, Statistic, Summary};
 
 use crate::welch::half;
 
@@ -35,6 +35,44 @@ impl Change {
     }
 }
 
+/// What only one of two captures has figures of.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Unmatched {
+    /// Only the earlier one.
+    pub before: Vec<String>,
+    /// Only the later one.
+    pub after: Vec<String>,
+}
+
+impl Unmatched {
+    pub(super) fn of(before: &Gathered, after: &Gathered) -> Unmatched {
+        let without = |all: &Gathered, others: &Gathered| {
+            let measured = all.series().filter(|(_, series)| !series.is_empty());
+            let alone = measured.filter(|(subject, _)| others.series().all(|(s, _)| s != *subject));
+            alone.map(|(subject, _)| subject.to_string()).collect()
+        };
+        Unmatched {
+            before: without(before, after),
+            after: without(after, before),
+        }
+    }
+
+    /// True when each has something that the other has not.
+    pub(super) const fn is_mutual(&self) -> bool {
+        !self.before.is_empty() && !self.after.is_empty()
+    }
+}
+
+/// Some of these names, and how many more there are.
+pub(super) fn some(names: &[String]) -> String {
+    const SHOWN: usize = 4;
+    let more = match names.len().saturating_sub(SHOWN) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    format!("{}{more}", names[..names.len().min(SHOWN)].join(", "))
+}
+
 /// What both captures have means of.
 #[must_use]
 pub(super) fn changes(before: &Gathered, after: &Gathered) -> Vec<Change> {
@@ -43,6 +81,7 @@ pub(super) fn changes(before: &Gathered, after: &Gathered) -> Vec<Change> {
         let Some((_, old)) = before.series().find(|(other, _)| *other == subject) else {
             continue;
         };
+        changes.extend(of_counters(subject.to_string(), old, series));
         for new in series {
             let same = |other: &&Series| {
                 (other.quantity, other.statistic, other.span)
@@ -65,6 +104,38 @@ pub(super) fn changes(before: &Gathered, after: &Gathered) -> Vec<Change> {
     }
     changes
 }
+
+/// Latencies between the readings of each capture, where both have two readings of the counters.
+fn of_counters(subject: String, before: &[Series], after: &[Series]) -> Vec<Change> {
+    let between = |series: &[Series]| {
+        let counters = series.iter().filter(|series| series.quantity.is_counter());
+        let activity = Activity {
+            series: counters.cloned().collect(),
+            ..Activity::default()
+        };
+        LATENCIES.map(|latency| Some(activity.cumulative(latency)?.between()?.0))
+    };
+    let pairs = between(before).into_iter().zip(between(after));
+    let pairs = LATENCIES.into_iter().zip(pairs);
+    let changes = pairs.filter_map(|(quantity, (before, after))| {
+        Some(Change {
+            subject: subject.clone(),
+            quantity,
+            statistic: Statistic::Mean,
+            before: before?,
+            after: after?,
+            half: None,
+            stretches: [1, 1],
+        })
+    });
+    changes.collect()
+}
+
+const LATENCIES: [Quantity; 3] = [
+    Quantity::ReadLatency,
+    Quantity::WriteLatency,
+    Quantity::FlushLatency,
+];
 
 fn is_compared(series: &Series) -> bool {
     let is_figure = !series.quantity.is_counter()

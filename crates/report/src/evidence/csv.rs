@@ -46,7 +46,7 @@ pub fn write(evidence: &Evidence, out: impl Write) -> csv::Result<()> {
                 Source::Captured { file, line, .. } => (file.to_string(), line.to_string()),
                 _ => (String::new(), String::new()),
             };
-            let p95 = summary.distribution.quantile(0.95);
+            let p95 = summary.quantile(0.95);
             writer.record([
                 layer.name.clone(),
                 layer.kind.name().to_owned(),

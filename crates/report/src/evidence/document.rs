@@ -6,7 +6,7 @@ use straddle_rules::Finding;
 use straddle_stack::{LayerId, Source, Stack};
 
 use super::answers::{Answer, answers};
-use super::change::Change;
+use super::change::{Change, Unmatched};
 use super::joined::Evidence;
 use crate::{Counts, Folded, fold::fold};
 
@@ -44,6 +44,8 @@ pub struct Document<'a> {
     answers: Vec<Answer>,
     /// What changed since an earlier capture, where one was given.
     changes: &'a [Change],
+    /// What was not compared with it, because one of the two has no figures of it.
+    unmatched: &'a Unmatched,
     /// The layers of which something was measured: indices into `stack`, whose `activity` has the figures.
     measured: &'a [LayerId],
     /// The layers, lowest first.
@@ -96,6 +98,7 @@ impl<'a> Document<'a> {
             folded,
             answers: answers(evidence),
             changes: &evidence.changes,
+            unmatched: &evidence.unmatched,
             measured: &evidence.measured,
             stack: &evidence.checked.stack,
         }

@@ -4,7 +4,7 @@ use straddle_evidence::Gathered;
 use straddle_rules::{self as rules, Context, Family, Finding, Options};
 use straddle_stack::{LayerId, Stack};
 
-use super::change::{Change, changes};
+use super::change::{Change, Unmatched, changes, some};
 use crate::{Asked, Checked};
 
 /// What was read, and what it comes to.
@@ -23,6 +23,8 @@ pub struct Evidence {
     pub passed_over: u64,
     /// What changed since an earlier capture, where there is one.
     pub changes: Vec<Change>,
+    /// What cannot be compared with it, because one of the two has no figures of it.
+    pub unmatched: Unmatched,
 }
 
 impl Evidence {
@@ -52,6 +54,7 @@ impl Evidence {
             options,
             passed_over: 0,
             changes: Vec::new(),
+            unmatched: Unmatched::default(),
         }
     }
 
@@ -59,7 +62,27 @@ impl Evidence {
     #[must_use]
     pub fn since(mut self, before: &Gathered) -> Evidence {
         self.changes = changes(before, &self.gathered);
+        self.unmatched = Unmatched::of(before, &self.gathered);
         self
+    }
+
+    /// Why nothing was compared with the earlier capture; `None` when something was.
+    #[must_use]
+    pub fn why_nothing_changed(&self) -> Option<String> {
+        let Unmatched { before, after } = &self.unmatched;
+        if !self.changes.is_empty() {
+            return None;
+        }
+        Some(match self.unmatched.is_mutual() {
+            true => format!(
+                "nothing in it can be compared: it has figures of {}, the rest of {}; what is compared has the same name in both",
+                some(before),
+                some(after)
+            ),
+            false => "nothing in it can be compared: means of intervals have to be in both, or two readings of the same counters in each; two readings \
+                      of which one is older are given together, without --before"
+                .to_owned(),
+        })
     }
 }
 

@@ -8,6 +8,6 @@ mod joined;
 pub mod text;
 
 pub use answers::{Answer, answers};
-pub use change::Change;
+pub use change::{Change, Unmatched};
 pub use document::{Document, Failure, SCHEMA};
 pub use joined::Evidence;

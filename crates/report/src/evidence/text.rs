@@ -8,7 +8,7 @@ use straddle_stack::activity::{Activity, Quantity, Series, Span, Statistic, Time
 use straddle_stack::{Layer, Source};
 
 use super::answers::{Answer, answers};
-use super::change::Change;
+use super::change::{Change, Unmatched, some};
 use super::document::Failure;
 use super::joined::Evidence;
 use crate::Counts;
@@ -39,7 +39,7 @@ pub fn report(evidence: &Evidence, failures: &[Failure]) -> String {
             figures(evidence, layer, activity, &mut out);
         }
     }
-    changes(&evidence.changes, &mut out);
+    changes(&evidence.changes, &evidence.unmatched, &mut out);
     let said = answers(evidence);
     if !said.is_empty() {
         let _ = writeln!(out, "{}", paint(STRONG, "What people ask of such files"));
@@ -139,12 +139,12 @@ fn figures(evidence: &Evidence, layer: &Layer, activity: &Activity, out: &mut St
             format!("{} > {}", percent(share), time(target))
         });
         let if_many = |text: String| if many { text } else { String::new() };
-        let p95 = summary.distribution.quantile(0.95).unwrap_or_default();
+        let p95 = summary.quantile(0.95).filter(|_| many);
         rows.push([
             label(series),
             summary.count.to_string(),
             said(value, unit),
-            if_many(said(p95.min(summary.max.value.get()), unit)),
+            p95.map_or_else(String::new, |p95| said(p95, unit)),
             if_many(said(summary.max.value.get(), unit)),
             above,
         ]);
@@ -160,15 +160,18 @@ fn figures(evidence: &Evidence, layer: &Layer, activity: &Activity, out: &mut St
             .map(|row| format!("  {}", row[0]).into())
             .collect(),
     )];
-    let mut columns = vec![
-        Column::figures("figures", cells(1)),
-        Column::figures(mean, cells(2)),
-        Column::figures("95% at most", cells(3)),
-        Column::figures("largest", cells(4)),
+    let columns = [
+        ("figures", 1),
+        (mean, 2),
+        ("95% at most", 3),
+        ("largest", 4),
+        ("above target", 5),
     ];
-    if rows.iter().any(|row| !row[5].is_empty()) {
-        columns.push(Column::figures("above target", cells(5)));
-    }
+    let is_empty = |at: usize| rows.iter().all(|row| row[at].is_empty());
+    let columns = columns.into_iter().filter(|(_, at)| !is_empty(*at));
+    let columns: Vec<Column> = columns
+        .map(|(name, at)| Column::figures(name, cells(at)))
+        .collect();
     render(&labels, &columns, WIDTH + 20, out);
     for (label, timeline, unit) in lines {
         let _ = writeln!(out, "  {label}: {}", spark(timeline, unit));
@@ -185,7 +188,7 @@ fn figures(evidence: &Evidence, layer: &Layer, activity: &Activity, out: &mut St
             .between()
             .map_or_else(String::new, |(mean, count)| {
                 format!(
-                    ", {} of the {} between two readings",
+                    ", {} on average of the {} between two readings",
                     time(mean),
                     number(count)
                 )
@@ -200,7 +203,7 @@ fn figures(evidence: &Evidence, layer: &Layer, activity: &Activity, out: &mut St
 }
 
 /// Before and after, with how far each difference is known.
-fn changes(changes: &[Change], out: &mut String) {
+fn changes(changes: &[Change], unmatched: &Unmatched, out: &mut String) {
     if changes.is_empty() {
         return;
     }
@@ -235,8 +238,14 @@ fn changes(changes: &[Change], out: &mut String) {
     render(&labels, &columns, WIDTH + 20, out);
     let _ = writeln!(
         out,
-        "  the interval is that of the difference of means over stretches of time, whose likeness with the next one is counted in\n"
+        "  the interval is that of the difference of means over stretches of time, whose likeness with the next one is counted in"
     );
+    for (when, names) in [("before", &unmatched.before), ("after", &unmatched.after)] {
+        if !names.is_empty() {
+            let _ = writeln!(out, "  measured only {when}: {}", terminal(&some(names)));
+        }
+    }
+    out.push('\n');
 }
 
 fn interval(change: &Change) -> String {
@@ -299,6 +308,7 @@ fn is_worth_a_line(series: &Series) -> bool {
             | Quantity::FlushLatency
             | Quantity::GuestLatency
             | Quantity::QueueLength
+            | Quantity::SampledQueueLength
             | Quantity::Stalled
             | Quantity::CheckpointSync
     );

@@ -42,11 +42,12 @@ impl Cumulative<'_> {
         self.time.last.value.get() / self.count.last.value.get()
     }
 
-    /// The mean between the first and the last reading, and how many requests that are; `None` with one reading, when nothing was
-    /// done, and when a counter began anew.
+    /// The mean between the first and the last reading, and how many requests that are; `None` with one reading since the counters began,
+    /// when nothing was done, and when one of the two began anew at a reading at which the other did not seem to: the sum of the times may be
+    /// larger after a restart than before.
     #[must_use]
     pub fn between(&self) -> Option<(f64, f64)> {
-        if self.count.count < 2 || self.time.count < 2 {
+        if self.count.readings < 2 || self.time.readings != self.count.readings {
             return None;
         }
         let count = self.count.last.value.get() - self.count.first.value.get();
@@ -71,7 +72,7 @@ mod tests {
         };
         let mut summary = Summary::of(first, None);
         for value in &values[1..] {
-            summary.add(figure(*value), None, None, Kept::Place, |place| {
+            summary.add(figure(*value), None, None, Kept::Count, |place| {
                 *place = source()
             });
         }
@@ -100,6 +101,13 @@ mod tests {
         let restarted = activity(&[1000.0, 10.0], &[5.0, 1.0]);
         let latency = restarted.cumulative(Quantity::ReadLatency).expect("reads");
         assert_eq!(latency.between(), None);
+        // The new sum is larger than the old one, the new number is not: 9 s of 300 are 30 ms, not 24 s of 300.
+        let restarted = activity(&[1000.0, 500.0, 800.0], &[5.0, 20.0, 29.0]);
+        let latency = restarted.cumulative(Quantity::ReadLatency).expect("reads");
+        assert_eq!(latency.between(), None);
+        let restarted = activity(&[1000.0, 500.0, 800.0], &[50.0, 20.0, 29.0]);
+        let latency = restarted.cumulative(Quantity::ReadLatency).expect("reads");
+        assert_eq!(latency.between(), Some((0.03, 300.0)));
         assert!(
             activity(&[0.0], &[0.0])
                 .cumulative(Quantity::ReadLatency)

@@ -95,6 +95,8 @@ quantities! {
     TransferSize = "transfer-size", Bytes;
     /// Requests that wait or are served.
     QueueLength = "queue-length", Count;
+    /// The same at one instant of an interval: what came and went between two samples is not in it.
+    SampledQueueLength = "sampled-queue-length", Count;
     /// Reads among them.
     ReadQueueLength = "read-queue-length", Count;
     /// Writes among them.

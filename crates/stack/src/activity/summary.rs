@@ -25,6 +25,9 @@ pub struct Summary {
     pub first: Sample,
     /// The last; of what is counted from some beginning with its line, of other figures without.
     pub last: Last,
+    /// From the first figure to the last, how many there are: fewer than `count` where a count began anew.
+    #[serde(skip)]
+    pub readings: u64,
     /// How they are distributed.
     #[serde(skip)]
     pub distribution: Distribution,
@@ -131,6 +134,7 @@ impl Summary {
                 at: sample.at,
                 source: Some(sample.source.clone()),
             },
+            readings: 1,
             distribution: Distribution::default(),
             timeline: Timeline::default(),
             first: sample,
@@ -161,13 +165,16 @@ impl Summary {
             replace(&mut self.min);
         }
         let is_before = |other| at.zip(other).is_some_and(|(this, other)| this < other);
-        let (is_first, is_last) = (is_before(self.first.at), !is_before(self.last.at));
-        let is_first = match kept {
-            // What is counted began anew where it is less than before.
-            Kept::Count if is_last => value < self.last.value,
-            Kept::Count => is_first && value <= self.first.value,
-            _ => is_first,
-        };
+        let (is_earlier, is_last) = (is_before(self.first.at), !is_before(self.last.at));
+        // What is counted began anew where it is less than before.
+        let begins_anew = kept == Kept::Count && is_last && value < self.last.value;
+        let is_of_before = kept == Kept::Count && is_earlier && value > self.first.value;
+        let is_first = begins_anew || is_earlier && !is_of_before;
+        match (begins_anew, is_of_before) {
+            (true, _) => self.readings = 1,
+            (false, true) => {}
+            (false, false) => self.readings += 1,
+        }
         if is_first {
             replace(&mut self.first);
         }
@@ -199,6 +206,17 @@ impl Summary {
         if let Some(at) = at {
             self.timeline.add(at, value.get());
         }
+    }
+
+    /// What `part` (0 to 1) of the figures do not exceed, to a step of the distribution; `None` where they are too few for one of them to
+    /// exceed it: that is the largest.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "counts are far below 2^53")]
+    pub fn quantile(&self, part: f64) -> Option<f64> {
+        // 20 × (1 − 0.95) is a little less than 1.
+        let above = self.count as f64 * (1.0 - part);
+        let found = self.distribution.quantile(part)?;
+        (above > 0.999).then(|| found.min(self.max.value.get()))
     }
 
     /// From the first figure to the last, in seconds; `None` without times.
@@ -249,6 +267,19 @@ mod tests {
         });
         assert!(!summary.weighted && (summary.mean.get() - 0.060).abs() < 1e-12);
         assert_eq!(summary.last.source, Some(source(3)));
+    }
+
+    #[test]
+    fn a_quantile_of_too_few_figures_is_none() {
+        let figure = |value| Figure::new(value).expect("finite");
+        let mut summary = Summary::of(sample(0.0201, 1), None);
+        for _ in 0..18 {
+            summary.add(figure(0.0201), None, None, Kept::Nowhere, |_| {});
+        }
+        assert_eq!(summary.quantile(0.95), None);
+        summary.add(figure(0.0201), None, None, Kept::Nowhere, |_| {});
+        // Not the end of a step, which is above every figure.
+        assert_eq!(summary.quantile(0.95), Some(0.0201));
     }
 
     #[test]

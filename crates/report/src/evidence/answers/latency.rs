@@ -158,7 +158,7 @@ pub(super) fn now_or_since(evidence: &Evidence) -> Said {
     match (said.is_empty(), open) {
         (false, _) => Some((said.join("; "), None)),
         (true, true) => Some((
-            "Open: there is one reading of the counters, which is an average since the start."
+            "Open: there is one reading of the counters since they began, which is an average since then."
                 .to_owned(),
             Some("a second reading of the same some minutes later"),
         )),

@@ -142,9 +142,13 @@ pub(super) fn guest_host_array(evidence: &Evidence) -> Said {
             Some("DAVG or KAVG of the same device"),
         ));
     };
-    let whose = match kernel > 0.002 && kernel > device {
-        true => "the host: commands wait in its queue",
-        false => "the array or the path to it: the host adds little",
+    // What `hypervisor-latency` finds to be much.
+    let whose = match (kernel > 0.002, kernel > device) {
+        (true, true) => "the host: commands wait in its queue",
+        (true, false) => {
+            "both: the array or the path to it takes most, and commands wait in the host's queue, too"
+        }
+        (false, _) => "the array or the path to it: the host adds little on average",
     };
     let text = format!(
         "{}: GAVG {} = DAVG {} (array and path) + KAVG {} (host). It is {whose}.",

@@ -84,6 +84,9 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
+/// A mean of fewer requests says little.
+const FEW: f64 = 30.0;
+
 struct About<'a> {
     id: LayerId,
     layer: &'a Layer,
@@ -132,7 +135,13 @@ fn of_intervals(about: &About<'_>, summary: &Summary) -> Option<Finding> {
         percent(share),
         summary.count
     );
-    let high = summary.distribution.quantile(0.95).unwrap_or_default();
+    let high = match summary.quantile(0.95) {
+        Some(high) => format!(
+            "; 95% of the intervals have a mean of at most {}",
+            time(high)
+        ),
+        None => String::new(),
+    };
     let mean = match summary.weighted {
         true => "mean of all requests",
         false => "mean of the intervals",
@@ -142,17 +151,17 @@ fn of_intervals(about: &About<'_>, summary: &Summary) -> Option<Finding> {
         "the longest mean of an interval = {}",
         time(summary.max.value.get())
     );
-    let finding = show_largest(finding, summary, label).note(format!(
-        "{mean} {}; 95% of the intervals have a mean of at most {}",
-        time(summary.mean.get()),
-        time(high)
-    ));
+    let finding = show_largest(finding, summary, label)
+        .note(format!("{mean} {}{high}", time(summary.mean.get())));
     Some(finding.note("each interval is a mean, which hides the slowest requests in it"))
 }
 
 fn of_counters(about: &About<'_>, counters: &Cumulative<'_>) -> Option<Finding> {
     let (mean, over) = match counters.between() {
-        Some((mean, count)) => (mean, format!("of {} between two readings", number(count))),
+        Some((mean, count)) => (
+            mean,
+            format!("on average, of {} between two readings", number(count)),
+        ),
         None => (
             counters.mean(),
             "on average since the counters began".to_owned(),
@@ -164,7 +173,15 @@ fn of_counters(about: &About<'_>, counters: &Cumulative<'_>) -> Option<Finding> 
     let title = format!("take {} {over}", time(mean));
     let time_sum = counters.time.last.value.get();
     let count = counters.count.last.value.get();
-    let mut finding = about.finding(Severity::Warning, &title);
+    let requests = counters.between().map_or(count, |(_, count)| count);
+    let severity = match requests < FEW {
+        true => Severity::Note,
+        false => Severity::Warning,
+    };
+    let mut finding = about.finding(severity, &title);
+    if requests < FEW {
+        finding = finding.note("of so few requests one that is slow makes the mean");
+    }
     for (summary, label) in [
         (counters.count, "number"),
         (counters.time, "sum of the times"),
@@ -321,6 +338,9 @@ mod tests {
         counters(&[1000.0, 3000.0], &[10.0, 130.0]).one(&RULE, Severity::Warning, line);
         let line = "100 s ÷ 1,000 = 100 ms since the counters began";
         counters(&[1000.0], &[100.0]).one(&RULE, Severity::Warning, line);
+        // Eight reads in between, of which one was slow.
+        let line = "(10.4 s − 10.0 s) ÷ (1,008 − 1,000) = 50.0 ms between the readings";
+        counters(&[1000.0, 1008.0], &[10.0, 10.4]).one(&RULE, Severity::Note, line);
     }
 
     #[test]

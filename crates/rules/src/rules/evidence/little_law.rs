@@ -12,7 +12,8 @@ pub(crate) static RULE: Rule = Rule {
     status: Status::Stable,
     repair: Repair::None("a matter of what was captured, not of the storage"),
     page: Page {
-        checks: "Whether the mean queue length is rate × latency (Little's law), where a capture has all three.",
+        checks: "Whether the mean queue length is rate × latency (Little's law), where a capture has all three, and not shorter than that of reads or \
+                 writes alone, where it has only these. A factor of about a thousand is a unit.",
         why: "The law holds for whatever is measured over the same time, without any assumption. Where it does not hold, one figure is of another \
               interval or another device, an instantaneous sample (Current Disk Queue Length), or was taken while requests were lost or stuck.",
         evidence: "Means over all intervals of the capture, those of latency by the number of requests.",
@@ -31,33 +32,70 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         let Some(queue) = activity.mean(Quantity::QueueLength, Span::Interval) else {
             continue;
         };
-        let Some((expected, arithmetic)) = expected(activity) else {
+        let Some(Expected {
+            value: expected,
+            arithmetic,
+            is_all,
+        }) = expected(activity)
+        else {
             continue;
         };
         let found = queue.mean.get();
         // Rounded figures of a quiet disk differ by chance.
         let is_quiet = expected.max(found) < 1.0;
-        let fits = found <= expected * 1.5 && found >= expected / 1.5;
-        if is_quiet || fits {
+        let is_short = found < expected / TOLERATED;
+        // What else is in the queue is not known where only one direction was measured.
+        let is_long = is_all && found > expected * TOLERATED;
+        if is_quiet || !is_short && !is_long {
             continue;
         }
+        let at_least = if is_all { "" } else { "at least " };
         let title = format!(
-            "{} a queue of {} does not fit rate and latency, which make {}",
+            "{} a queue of {} does not fit rate and latency, which make {at_least}{}",
             titled(layer),
             number(found),
             number(expected)
         );
+        let times = expected.max(found) / expected.min(found);
+        let (severity, note) = match (THOUSAND / TOLERATED..=THOUSAND * TOLERATED).contains(&times)
+        {
+            true => (
+                Severity::Warning,
+                "by about a thousand: the latencies are milliseconds where their names say seconds, or the other way round, and so is all that is \
+                 found of them",
+            ),
+            false => (
+                Severity::Note,
+                "one of the three is of another time, or a sample of one instant instead of a mean",
+            ),
+        };
         findings.push(
-            Finding::new(RULE.code, Severity::Note, id, title)
-                .evidence(&queue.max.source, format!("the longest queue = {}", number(queue.max.value.get())))
+            Finding::new(RULE.code, severity, id, title)
+                .evidence(
+                    &queue.max.source,
+                    format!("the longest queue = {}", number(queue.max.value.get())),
+                )
                 .arithmetic(arithmetic)
-                .note("one of the three is of another time, or a sample of one instant instead of a mean"),
+                .note(note),
         );
     }
 }
 
+/// What is expected and found may differ so far: means over intervals of different lengths do, and rounded figures.
+const TOLERATED: f64 = 1.5;
+/// Between seconds and milliseconds.
+const THOUSAND: f64 = 1000.0;
+
+/// The queue that rates and latencies make.
+struct Expected {
+    value: f64,
+    arithmetic: String,
+    /// It is that of reads and writes; else the queue is longer by those that were not measured.
+    is_all: bool,
+}
+
 /// Rate × latency, by direction where both directions are known.
-fn expected(activity: &Activity) -> Option<(f64, String)> {
+fn expected(activity: &Activity) -> Option<Expected> {
     let mean = |quantity| {
         let summary = activity.mean(quantity, Span::Interval)?;
         Some((summary.mean.get(), summary.weighted))
@@ -76,10 +114,11 @@ fn expected(activity: &Activity) -> Option<(f64, String)> {
     let reads = product(Quantity::ReadRate, Quantity::ReadLatency);
     let writes = product(Quantity::WriteRate, Quantity::WriteLatency);
     let both = product(Quantity::TransferRate, Quantity::TransferLatency);
+    let is_all = both.is_some() || reads.is_some() && writes.is_some();
     let (mut value, mut terms) = match (reads, writes, both) {
         (_, _, Some(both)) => both,
         (Some((reads, r)), Some((writes, w)), None) => (reads + writes, format!("{r} + {w}")),
-        _ => return None,
+        (one, other, None) => one.or(other)?,
     };
     // Linux counts both in the queue, from the kernels on that tell them.
     for (rate, latency) in [
@@ -91,7 +130,11 @@ fn expected(activity: &Activity) -> Option<(f64, String)> {
             terms += &format!(" + {term}");
         }
     }
-    Some((value, format!("{terms} = {}", number(value))))
+    Some(Expected {
+        value,
+        arithmetic: format!("{terms} = {}", number(value)),
+        is_all,
+    })
 }
 
 #[cfg(test)]
@@ -116,6 +159,25 @@ mod tests {
         };
         lab(4.1).none(&RULE);
         lab(40.0).one(&RULE, Severity::Note, "200/s × 20.0 ms = 4");
+    }
+
+    #[test]
+    fn one_direction_alone_is_a_part_of_the_queue() {
+        let lab = |queue: f64, latency: f64| {
+            let mut lab = Lab::new();
+            let series = [
+                (Quantity::ReadRate, Span::Interval, &[100.0][..]),
+                (Quantity::ReadLatency, Span::Interval, &[latency]),
+                (Quantity::QueueLength, Span::Interval, &[queue]),
+            ];
+            lab.active(LayerKind::Filesystem, &[], &series);
+            lab
+        };
+        // The rest may be writes.
+        lab(9.0, 0.020).none(&RULE);
+        lab(1.0, 0.040).one(&RULE, Severity::Note, "100/s × 40.0 ms = 4");
+        // 12.5 ms in a column of seconds.
+        lab(1.25, 12.5).one(&RULE, Severity::Warning, "100/s × 12.5 s = 1,250");
     }
 
     #[test]

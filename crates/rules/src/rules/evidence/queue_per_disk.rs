@@ -18,8 +18,8 @@ pub(crate) static RULE: Rule = Rule {
                  the stack, or from --spindles.",
         why: "A queue says nothing by itself: 10 requests on 5 disks are 2 each, which keeps them busy; on 2 disks they are 5 each, of which 4 \
               wait. Behind a controller or a SAN the number of disks is not seen, others use the same ones, and flash serves dozens at once.",
-        evidence: "Queue lengths of Performance Monitor, iostat (aqu-sz), sar; the number of disks from the array below, where captures of it are \
-                   given too.",
+        evidence: "Queue lengths of Performance Monitor (Avg. Disk Queue Length; Current Disk Queue Length, a sample of one instant, only where that is \
+                   missing), iostat (aqu-sz), sar; the number of disks from the array below, where captures of it are given too.",
         example: "10 ÷ 5 disks = 2 each: fine. 10 ÷ 2 disks = 5 each: a warning.",
         fix: "Find what fills the queue (a backup, a scan, a checkpoint) before disks are bought. A log volume rarely shows more than 3: SQL Server \
               keeps 8 (32 bits) or 32 (64 bits) log writes under way, each up to 60 KiB, and mostly one.",
@@ -36,7 +36,9 @@ const A_DISK: f64 = 2.0;
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
     for (id, layer, activity) in active(context) {
-        let Some(queue) = activity.mean(Quantity::QueueLength, Span::Interval) else {
+        let of = |quantity| activity.mean(quantity, Span::Interval);
+        let sampled = of(Quantity::SampledQueueLength);
+        let Some(queue) = of(Quantity::QueueLength).or(sampled) else {
             continue;
         };
         let mean = queue.mean.get();
@@ -119,5 +121,19 @@ mod tests {
         lab(Some(5)).none(&RULE);
         lab(Some(2)).one(&RULE, Severity::Warning, "10 ÷ 2 disks = 5, more than 2");
         assert_eq!(lab(None).findings(&RULE)[0].severity, Severity::Note);
+    }
+
+    #[test]
+    fn samples_of_one_instant_count_only_where_there_is_no_mean() {
+        let mean = (Quantity::QueueLength, Span::Interval, &[3.0][..]);
+        let sample = (Quantity::SampledQueueLength, Span::Interval, &[40.0][..]);
+        let lab = |series: &[(Quantity, Span, &[f64])]| {
+            let mut lab = Lab::new();
+            lab.options.spindles = Some(2);
+            lab.active(LayerKind::Filesystem, &[], series);
+            lab
+        };
+        lab(&[sample, mean]).none(&RULE);
+        lab(&[sample]).one(&RULE, Severity::Warning, "40 ÷ 2 disks = 20, more than 2");
     }
 }
