@@ -17,6 +17,8 @@ pub(crate) type Names = &'static [&'static str];
 pub(crate) struct Meaning {
     pub(crate) quantity: Quantity,
     pub(crate) factor: f64,
+    /// The name says that it is the difference of two readings.
+    pub(crate) is_difference: bool,
 }
 
 /// Finds out what a column says by the words of its name.
@@ -156,9 +158,10 @@ impl Head {
             let mut found: Vec<(usize, Meaning)> = Vec::new();
             for (at, column) in self.columns.iter().enumerate() {
                 if let Some(meaning) = by(column)
-                    && found
-                        .iter()
-                        .all(|(_, known)| known.quantity != meaning.quantity)
+                    && found.iter().all(|(_, known)| {
+                        (known.quantity, known.is_difference)
+                            != (meaning.quantity, meaning.is_difference)
+                    })
                 {
                     found.push((at, meaning));
                 }

@@ -36,7 +36,8 @@ const PATHS: [&str; 9] = [
 ];
 
 /// Where the name of a file within its database stands.
-const LOGICAL: [&str; 6] = [
+const LOGICAL: [&str; 7] = [
+    "file",
     "logical_name",
     "logicalname",
     "file_logical_name",
@@ -50,7 +51,11 @@ fn file_of(row: &Row<'_>, notes: &mut Notes<'_>) -> Option<Subject> {
     let database = row.text(&DATABASES);
     let server = row.text(&["servername", "server_name", "sqlinstance", "computername"]);
     notes.of_host(server.unwrap_or_default(), &row.line);
-    let path = row.text(&PATHS);
+    // Where a column is called `file`, it may be either.
+    let is_path = |text: &&str| text.contains(['\\', '/']);
+    let path = row
+        .text(&PATHS)
+        .or_else(|| row.text(&LOGICAL).filter(is_path));
     let subject = match path {
         Some(path) => Subject::file(path),
         None => {
@@ -61,7 +66,7 @@ fn file_of(row: &Row<'_>, notes: &mut Notes<'_>) -> Option<Subject> {
             Subject::file(&format!("{of}:{file}"))
         }
     };
-    let kind = row.text(&["type_desc", "typedesc", "usage", "file_type"]);
+    let kind = row.text(&["type_desc", "typedesc", "usage", "file_type", "type"]);
     let mut logs = ["log", "log only", "nur protokoll"].into_iter();
     let is_log = kind.is_some_and(|kind| logs.any(|log| kind.eq_ignore_ascii_case(log)));
     let role = is_log.then_some(Role::Log);

@@ -26,6 +26,8 @@ enum Word {
     /// Seconds of one.
     Seconds(f64),
     Size,
+    /// Between two readings.
+    Difference,
     /// Says nothing.
     Filler,
 }
@@ -80,6 +82,12 @@ const WORDS: &[(&str, &[Word])] = &[
     ("sec", &[Word::Seconds(1.0)]),
     ("s", &[Word::Seconds(1.0)]),
     ("size", &[Word::Size]),
+    ("differences", &[Word::Difference]),
+    ("difference", &[Word::Difference]),
+    ("diff", &[Word::Difference]),
+    ("deltas", &[Word::Difference]),
+    ("delta", &[Word::Difference]),
+    ("interval", &[Word::Difference]),
     ("disk", &[Word::Filler]),
     ("file", &[Word::Filler]),
     ("of", &[Word::Filler]),
@@ -106,11 +114,19 @@ pub(super) fn meaning(name: &str) -> Option<Meaning> {
     let is_sign = |c: char| matches!(c, '_' | ' ' | '(' | ')' | '[' | ']');
     let letters: String = name.chars().filter(|c| !is_sign(*c)).collect();
     let mut words = Vec::with_capacity(MAX_WORDS);
-    split(&letters, &mut words).then(|| Said::of(&words).meaning())?
+    let meaning = split(&letters, &mut words).then(|| Said::of(&words).meaning())??;
+    Some(Meaning {
+        is_difference: words.contains(&Word::Difference),
+        ..meaning
+    })
 }
 
 const fn of(quantity: Quantity, factor: f64) -> Meaning {
-    Meaning { quantity, factor }
+    Meaning {
+        quantity,
+        factor,
+        is_difference: false,
+    }
 }
 
 /// Finds the words that make up a text. Where one is the beginning of another (`read`, `reads`), whichever leads to the end.
@@ -335,6 +351,24 @@ mod tests {
             for name in names {
                 assert_eq!(meaning(name), Some(of(quantity, factor)), "{name}");
             }
+        }
+    }
+
+    #[test]
+    fn what_went_on_between_two_readings_is_told_apart() {
+        for (name, quantity) in [
+            ("delta_reads", Quantity::Reads),
+            ("num_of_reads_delta", Quantity::Reads),
+            ("readsdiff", Quantity::Reads),
+            ("io_stall_read_ms_diff", Quantity::ReadTime),
+            ("interval_write_stall_ms", Quantity::WriteTime),
+            ("avg_read_latency_delta_ms", Quantity::ReadLatency),
+        ] {
+            let expected = Meaning {
+                is_difference: true,
+                ..of(quantity, meaning(name).expect(name).factor)
+            };
+            assert_eq!(meaning(name), Some(expected), "{name}");
         }
     }
 
