@@ -3,7 +3,8 @@ use crate::errorlog::{aside, backup, event, event_xml, flush_cache, misaligned, 
 use crate::etcd::{histogram, slow};
 use crate::format::Format;
 use crate::linux::{
-    diskstats, iostat, iostat_csv, iostat_json, sadf, sadf_json, sadf_lines, sadf_xml, sar, vmstat,
+    diskstats, iostat, iostat_csv, iostat_json, node_exporter, sadf, sadf_json, sadf_lines,
+    sadf_xml, sar, vmstat,
 };
 use crate::mysql::{self, innodb};
 use crate::pdh::{esxtop, export, get_counter, perfmon};
@@ -55,5 +56,6 @@ pub static FORMATS: &[&Format] = &[
     &sadf_json::FORMAT,
     &sadf_xml::FORMAT,
     &diskstats::FORMAT,
+    &node_exporter::FORMAT,
     &vmstat::FORMAT,
 ];

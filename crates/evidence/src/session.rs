@@ -13,7 +13,7 @@ use crate::others;
 use crate::prefix::{Behind, Prefix};
 use crate::table::{Head, Heads, is_ruler};
 use crate::upright::{Objects, Upright, begins_upright, field, is_mark};
-use messages::{Pending, messages_in};
+use messages::{Pending, messages_in, messages_of};
 use std::rc::Rc;
 
 /// What is looked for.
@@ -410,6 +410,7 @@ impl<'g> Session<'g> {
             return false;
         };
         let mut messages: Vec<String> = Vec::new();
+        let mut other = None;
         if json.objects.is_some() && (json.documents.iter()).any(|(_, document)| document.is_mine())
         {
             self.objects = json.objects.take().unwrap_or_default();
@@ -417,10 +418,13 @@ impl<'g> Session<'g> {
         let (documents, notes) = (&mut json.documents, &mut self.notes);
         let (objects, has_rows, formats) = (&mut json.objects, &mut json.has_rows, self.formats);
         let state = self.walker.line(line, |event| {
-            if let Met::Text(text) = event.met
-                && !messages_in(text).is_empty()
-            {
-                messages.push(text.to_owned());
+            if let Met::Text(text) = event.met {
+                let hits = marks().of(text.as_bytes());
+                if !messages_of(text, hits).is_empty() {
+                    messages.push(text.to_owned());
+                } else if hits.may_be_of_others() {
+                    other = other.or_else(|| others::of(text));
+                }
             }
             for (_, document) in documents.iter_mut() {
                 document.event(event, notes);
@@ -435,6 +439,9 @@ impl<'g> Session<'g> {
                 text: &text,
             };
             self.message(&line, messages_in(&text));
+        }
+        if let Some(what) = other {
+            self.notes.other(what, line);
         }
         match state {
             State::Open => true,

@@ -7,6 +7,7 @@ pub(crate) mod diskstats;
 pub(crate) mod iostat;
 pub(crate) mod iostat_csv;
 pub(crate) mod iostat_json;
+pub(crate) mod node_exporter;
 mod reports;
 mod rows;
 pub(crate) mod sadf;

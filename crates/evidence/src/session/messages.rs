@@ -144,6 +144,10 @@ fn betweens(before: &str, rest: &str) -> [&'static str; 2] {
 
 /// Those of which a message is begun in a text.
 pub(super) fn messages_in(text: &str) -> Hits {
-    let bytes = text.as_bytes();
-    marks().messages(marks().of(bytes), bytes, false)
+    messages_of(text, marks().of(text.as_bytes()))
+}
+
+/// The same, where it is known what has marks in it.
+pub(super) fn messages_of(text: &str, hits: Hits) -> Hits {
+    marks().messages(hits, text.as_bytes(), false)
 }

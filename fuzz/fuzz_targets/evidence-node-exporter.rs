@@ -1,0 +1,2 @@
+#![no_main]
+straddle_fuzz::reader!("node-exporter");
