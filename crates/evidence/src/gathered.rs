@@ -23,6 +23,8 @@ pub struct Gathered {
     pub lines: u64,
     /// Figures that were taken.
     pub figures: u64,
+    /// The first host whose figures these are, of all inputs.
+    pub(crate) host: Option<Box<str>>,
     /// How many series there are.
     series: usize,
     /// The last line with a counter that is lower than before: it is counted once, however many it has.

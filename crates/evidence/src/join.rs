@@ -92,11 +92,14 @@ fn of_file(known: &Known) -> Option<Role> {
 fn layer_of(subject: &Subject) -> (LayerKind, String) {
     let name = &*subject.name;
     match subject.kind {
-        // Windows numbers its disks.
-        SubjectKind::Disk if name.bytes().all(|byte| byte.is_ascii_digit()) => {
-            (LayerKind::Device, format!("disk {name}"))
-        }
-        SubjectKind::Disk => (LayerKind::Device, name.to_owned()),
+        // Windows numbers its disks; before the number may be the host.
+        SubjectKind::Disk if is_number(name) => (LayerKind::Device, format!("disk {name}")),
+        SubjectKind::Disk => match name.rsplit_once(' ') {
+            Some((host, number)) if is_number(number) => {
+                (LayerKind::Device, format!("{host} disk {number}"))
+            }
+            _ => (LayerKind::Device, name.to_owned()),
+        },
         SubjectKind::Volume => (LayerKind::Filesystem, name.to_owned()),
         SubjectKind::File => (LayerKind::File, name.to_owned()),
         SubjectKind::Server if name == "-" => (LayerKind::Service, "server".to_owned()),
@@ -104,6 +107,10 @@ fn layer_of(subject: &Subject) -> (LayerKind, String) {
         SubjectKind::Database if name == "-" => (LayerKind::Service, "a database".to_owned()),
         kind => (LayerKind::Service, format!("{} {name}", kind.name())),
     }
+}
+
+fn is_number(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// Kernels count for every block device: disks, partitions, arrays, volumes.
@@ -163,5 +170,20 @@ mod tests {
             .expect("by itself")
             .1;
         assert_eq!(other.activity.as_ref().expect("measured").roles, []);
+    }
+    #[test]
+    fn what_several_servers_have_the_same_name_for_is_told_apart() {
+        let mut gathered = Gathered::new();
+        for (server, latency) in [("SQLA", "0.001"), ("SQLB", "0.050")] {
+            let text = format!(
+                "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\{server}\\LogicalDisk(E:)\\Avg. Disk sec/Read\",\"\\\\{server}\\PhysicalDisk(1 E:)\\Avg. Disk sec/Read\"\n\
+                 \"03/05/2024 10:11:12.000\",\"{latency}\",\"{latency}\"\n"
+            );
+            crate::read(server, &mut text.as_bytes(), &mut gathered).expect("read");
+        }
+        let mut stack = Stack::new();
+        gathered.join(&mut stack);
+        let names: Vec<&str> = stack.iter().map(|(_, layer)| layer.name.as_str()).collect();
+        assert_eq!(names, ["E:", "disk 1", "SQLB E:", "SQLB disk 1"]);
     }
 }

@@ -1,8 +1,10 @@
+use std::borrow::Cow;
 use std::sync::Arc;
 use straddle_stack::activity::{Figure, Moment, Quantity, Role, Span, Statistic, Unit};
 
 use crate::gathered::{Gathered, Handle, Name, Noted};
 use crate::line::Line;
+use crate::stamp::{self, Order};
 use crate::subject::Subject;
 
 /// Where readers put what a line says.
@@ -14,6 +16,8 @@ pub(crate) struct Notes<'g> {
     pub(crate) clock: Option<Moment>,
     /// When a collector got the line, for lines that have no time of their own.
     pub(crate) collected: Option<Moment>,
+    /// Whether the day or the month comes first in dates with slashes, once one of them has shown it.
+    date_order: Option<Order>,
     /// The event that a message is in.
     pub(crate) event: Option<crate::stamp::Event>,
     /// The database that was spoken of last, and when.
@@ -102,6 +106,7 @@ impl<'g> Notes<'g> {
             file: Arc::from(name),
             clock: None,
             collected: None,
+            date_order: None,
             event: None,
             database: None,
             database_at: None,
@@ -123,6 +128,32 @@ impl<'g> Notes<'g> {
             Some(first) if is_same_host(first, host) => {}
             Some(_) => self.remark(OTHER_HOST, line),
             None => self.host = Some(host.into()),
+        }
+    }
+
+    /// What something of a host is called: with the host before it where that is another than the first of all inputs. Volumes and files of
+    /// several servers have the same names, and make no series and no readings of one another.
+    pub(crate) fn name_on<'t>(&mut self, host: &str, name: &'t str) -> Cow<'t, str> {
+        // `SERVER\INSTANCE`: of one machine.
+        let machine = host.split('\\').next().unwrap_or_default();
+        if matches!(machine, "" | "-" | "." | "(local)" | "localhost") {
+            return name.into();
+        }
+        match &self.gathered.host {
+            Some(first) if is_same_host(first, machine) => name.into(),
+            Some(_) => format!("{machine} {name}").into(),
+            None => {
+                self.gathered.host = Some(machine.into());
+                name.into()
+            }
+        }
+    }
+
+    /// The same, of what figures are about.
+    pub(crate) fn subject_on(&mut self, host: &str, subject: Subject) -> Subject {
+        match self.name_on(host, &subject.name) {
+            Cow::Borrowed(_) => subject,
+            Cow::Owned(name) => Subject::new(subject.kind, &name),
         }
     }
 
@@ -267,6 +298,12 @@ impl<'g> Notes<'g> {
             }
             known.role = known.role.or(role);
         }
+    }
+
+    /// The time in a cell. A day above 12 tells the order of day and month for all that follow: the next month begins with days below it.
+    pub(crate) fn time_of(&mut self, text: &str) -> Option<Moment> {
+        self.date_order = stamp::order_of(text).or(self.date_order);
+        stamp::local(text, self.date_order.unwrap_or(Order::MonthFirst))
     }
 
     /// A line of this moment. A clock that goes back is told.

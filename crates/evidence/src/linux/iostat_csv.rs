@@ -10,7 +10,6 @@ use crate::format::{Body, Format, Shape, Taken};
 use crate::line::Line;
 use crate::notes::Notes;
 use crate::number;
-use crate::stamp::{self, Order};
 use crate::table::{in_bars, is_ruler};
 
 pub(crate) static FORMAT: Format = Format {
@@ -182,7 +181,8 @@ impl Body for Csv {
         });
         if !is_same || !written.is_empty() {
             self.written = times().collect::<Vec<&str>>().join(" ");
-            self.moment = moment(&self.written);
+            let moment = notes.time_of(&self.written);
+            self.moment = moment.or_else(|| sadf::moment(&self.written));
         }
         let moment = self.moment;
         if let Some(host) = self.host {
@@ -195,9 +195,4 @@ impl Body for Csv {
         self.rows.end(notes);
         Taken::Yes
     }
-}
-
-fn moment(text: &str) -> Option<Moment> {
-    let order = stamp::order_of(text).unwrap_or(Order::MonthFirst);
-    stamp::local(text, order).or_else(|| sadf::moment(text))
 }

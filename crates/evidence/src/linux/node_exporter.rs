@@ -151,8 +151,6 @@ impl<'t> Sample<'t> {
 struct Metrics {
     devices: Devices,
     snapshot: Snapshot,
-    /// The first host.
-    host: Option<Box<str>>,
 }
 
 impl Body for Metrics {
@@ -171,17 +169,8 @@ impl Body for Metrics {
         let moment = own.or_else(|| self.snapshot.moment(sample.series, notes));
         let at = notes.at(*line, moment);
         let make = |subject: &Subject| since_start(subject, &SERIES);
-        let host = sample.host.unwrap_or_default();
-        let of_other;
-        // Counters of two hosts make no difference of readings.
-        let device = match self.host.get_or_insert_with(|| host.into()) {
-            first if **first == *host => sample.device,
-            _ => {
-                of_other = format!("{} of {host}", sample.device);
-                of_other.as_str()
-            }
-        };
-        if let Some(channel) = self.devices.of(device, make).get_mut(index) {
+        let device = notes.name_on(sample.host.unwrap_or_default(), sample.device);
+        if let Some(channel) = self.devices.of(&device, make).get_mut(index) {
             notes.send(channel, at, value * factor, None);
         }
         Taken::Yes

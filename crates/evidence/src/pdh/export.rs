@@ -5,7 +5,6 @@ use straddle_stack::activity::Span;
 use super::{Path, is_idle, perfmon};
 use crate::format::{Format, Shape};
 use crate::notes::Notes;
-use crate::stamp::{self, Order};
 use crate::table::Row;
 
 pub(crate) static FORMAT: Format = Format {
@@ -26,7 +25,7 @@ fn read(row: &Row<'_>, notes: &mut Notes<'_>) {
     notes.of_host(host, &row.line);
     let moment = row
         .text(&["timestamp"])
-        .and_then(|text| stamp::local(text, stamp::order_of(text).unwrap_or(Order::MonthFirst)));
+        .and_then(|text| notes.time_of(text));
     let at = notes.at(row.line, moment);
     match row.number(&["cookedvalue"]) {
         Some((value, _)) => {
@@ -34,13 +33,8 @@ fn read(row: &Row<'_>, notes: &mut Notes<'_>) {
             if is_idle(meaning.quantity, value) {
                 return;
             }
-            notes.add(
-                at,
-                &meaning.subject,
-                meaning.quantity,
-                Span::Interval,
-                value,
-            );
+            let subject = notes.subject_on(host, meaning.subject);
+            notes.add(at, &subject, meaning.quantity, Span::Interval, value);
         }
         None => notes.unread(&row.line),
     }

@@ -61,13 +61,8 @@ impl Body for Samples {
                 if is_idle(meaning.quantity, value) {
                     return Taken::Yes;
                 }
-                notes.add(
-                    at,
-                    &meaning.subject,
-                    meaning.quantity,
-                    Span::Interval,
-                    value,
-                );
+                let subject = notes.subject_on(host, meaning.subject);
+                notes.add(at, &subject, meaning.quantity, Span::Interval, value);
             }
             return Taken::Yes;
         }

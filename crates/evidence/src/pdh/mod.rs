@@ -125,6 +125,7 @@ fn begins(
             if hosts.last().is_none_or(|last| *last != path.host) {
                 hosts.push(path.host);
             }
+            let subject = notes.subject_on(path.host, subject);
             Some(Column {
                 channel: Channel::new(&subject, quantity, Span::Interval),
                 factor,

@@ -5,7 +5,6 @@ use straddle_stack::activity::{Quantity, Span};
 use super::file_of;
 use crate::format::{Format, Shape};
 use crate::notes::{Channel, Notes};
-use crate::stamp::{self, Order};
 use crate::table::{Head, Row};
 
 pub(crate) static FORMAT: Format = Format {
@@ -97,7 +96,7 @@ fn one(row: &Row<'_>, of: &[Names], notes: &mut Notes<'_>) {
         return notes.unread(&row.line);
     };
     let moment = row.text(&["sample_time", "checkdate"]);
-    let moment = moment.and_then(|text| stamp::local(text, Order::MonthFirst));
+    let moment = moment.and_then(|text| notes.time_of(text));
     let at = notes.at(row.line, moment);
     for names in of {
         let Some((requests, _)) = row.count(names.requests) else {

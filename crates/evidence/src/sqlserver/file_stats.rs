@@ -7,7 +7,6 @@ use super::{LOGICAL, PATHS, file_of};
 use crate::format::{Body, Format, Shape, Taken};
 use crate::line::Line;
 use crate::notes::{At, Channel, Notes};
-use crate::stamp::{self, Order};
 use crate::subject::Subject;
 use crate::table::{Head, Row};
 
@@ -122,7 +121,7 @@ fn read(row: &Row<'_>, notes: &mut Notes<'_>) {
             "date",
             "time",
         ])
-        .and_then(|text| stamp::local(text, stamp::order_of(text).unwrap_or(Order::MonthFirst)));
+        .and_then(|text| notes.time_of(text));
     let at = notes.at(row.line, moment);
     let mut differences = Differences::default();
     let mut has_counters = false;

@@ -66,6 +66,7 @@ fn file_of(row: &Row<'_>, notes: &mut Notes<'_>) -> Option<Subject> {
             Subject::file(&format!("{of}:{file}"))
         }
     };
+    let subject = notes.subject_on(server.unwrap_or_default(), subject);
     let kind = row.text(&["type_desc", "typedesc", "usage", "file_type", "type"]);
     let mut logs = ["log", "log only", "nur protokoll"].into_iter();
     let is_log = kind.is_some_and(|kind| logs.any(|log| kind.eq_ignore_ascii_case(log)));

@@ -1,7 +1,7 @@
 use straddle_stack::activity::{Quantity, Span};
 
 use crate::context::Findings;
-use crate::figures::{percent, time};
+use crate::figures::{counted, percent, time};
 use crate::shared::activity::{active, show_largest, titled};
 use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
@@ -40,11 +40,11 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             continue;
         }
         let title = format!(
-            "{} the hypervisor adds more than {} to each command in {} of {} intervals",
+            "{} the hypervisor adds more than {} to each command in {} of {}",
             titled(layer),
             time(MUCH),
             percent(share),
-            kernel.count
+            counted(kernel.count, "interval")
         );
         let finding = Finding::new(RULE.code, Severity::Warning, id, title);
         let label = format!("KAVG = {}", time(kernel.max.value.get()));

@@ -2,7 +2,7 @@ use straddle_stack::activity::{Activity, Cumulative, Quantity, Span, Summary};
 use straddle_stack::{Layer, LayerId, LayerKind};
 
 use crate::context::Findings;
-use crate::figures::{number, percent, time};
+use crate::figures::{counted, number, percent, time};
 use crate::shared::activity::{active, show_largest, titled};
 use crate::{Context, Finding, Page, Repair, Rule, Severity, Status, codes};
 
@@ -130,10 +130,10 @@ fn of_intervals(about: &About<'_>, summary: &Summary) -> Option<Finding> {
         _ => Severity::Note,
     };
     let title = format!(
-        "take longer than {} in {} of {} intervals",
+        "take longer than {} in {} of {}",
         time(about.target),
         percent(share),
-        summary.count
+        counted(summary.count, "interval")
     );
     let high = match summary.quantile(0.95) {
         Some(high) => format!(

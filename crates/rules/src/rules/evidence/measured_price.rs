@@ -1,6 +1,6 @@
 use straddle_geometry::{Bytes, Unit};
 use straddle_stack::activity::{Activity, Quantity, Span};
-use straddle_stack::{GridRole, LayerId, SeenGrid};
+use straddle_stack::{GridRole, LayerId, LayerKind, SeenGrid};
 
 use crate::context::{Findings, is_believable};
 use crate::figures::{number, whole};
@@ -18,7 +18,7 @@ pub(crate) static RULE: Rule = Rule {
                  grids below, in operations a second.",
         why: "The price of misalignment is a share of the work. This is the work: what the disks do each second only because the volume begins \
               off a boundary.",
-        evidence: "Rates and sizes of the capture, grids and start of the stack; both captures have to be given together.",
+        evidence: "Rates and sizes of the capture, of a whole disk where it has one partition and nothing else, grids and start of the stack; both captures have to be given together.",
         example: "Partition at sector 63 on a stripe unit of 64 KiB, 800 reads a second of 8 KiB each: one in eight straddles, 800 × 12.5% = 100 \
                   operations a second more.",
         fix: "`straddle fix` of the same captures. Whether it is worth it depends on how busy the disks are: see the latency and the queue.",
@@ -43,7 +43,18 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             let Some(load) = load(activity, rate, size) else {
                 continue;
             };
-            for grid in grids(context, id, writes) {
+            let is_told_above = || {
+                active(context).any(|(above, _, activity)| {
+                    above != id
+                        && context.stack.rests_on(above, id)
+                        && self::load(activity, rate, size).is_some()
+                })
+            };
+            let carrier = match carrier(context, id) {
+                only if only != id && is_told_above() => continue,
+                carrier => carrier,
+            };
+            for grid in grids(context, carrier, writes) {
                 let unit = grid.fact.value.unit();
                 let prices = Prices::of(grid.role, unit, &grid.seen, Bytes::ZERO, &[load.size]);
                 let worst = prices.worst();
@@ -58,7 +69,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                     number(load.rate),
                     load.size
                 );
-                findings.push(
+                let mut finding =
                     Finding::priced(RULE.code, id, title, prices)
                         .evidence(&grid.fact.source, format!("{} = {unit}", grid.role.name()))
                         .evidence(load.source, format!("the highest rate = {}/s", number(load.highest)))
@@ -67,14 +78,29 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                             number(load.rate),
                             number(extra)
                         ))
-                        .note("the price is that of requests back to back of the mean size; rates and sizes are means of the intervals"),
-                );
+                        .note("the price is that of requests back to back of the mean size; rates and sizes are means of the intervals");
+                if carrier != id {
+                    finding = finding.note(format!(
+                        "the load was measured on the whole disk: it is taken for that of {}, the only thing on it",
+                        context.stack.layer(carrier).name
+                    ));
+                }
+                findings.push(finding);
             }
         }
     }
 }
 
 /// What was asked of a layer.
+/// The layer whose requests those of a disk are: its partition, where it has one and nothing else. Counters of partitions are seldom captured.
+fn carrier(context: &Context<'_>, id: LayerId) -> LayerId {
+    let mut above = context.stack.above(id);
+    match (above.next(), above.next()) {
+        (Some(only), None) if context.stack.layer(only).kind == LayerKind::Partition => only,
+        _ => id,
+    }
+}
+
 struct Load<'a> {
     rate: f64,
     highest: f64,
@@ -137,5 +163,36 @@ mod tests {
         };
         lab(63).one(&RULE, Severity::Warning, "800/s × 12.5% = 100/s");
         lab(2048).none(&RULE);
+    }
+
+    #[test]
+    fn the_load_of_a_disk_is_that_of_its_only_partition() {
+        let lab = |starts: &[u64]| {
+            let mut lab = Lab::new();
+            let disk = lab.disk(512);
+            lab.grid(disk, GridRole::StripeUnit, 65_536);
+            for start in starts {
+                lab.partition(disk, *start);
+            }
+            let series = [
+                (Quantity::ReadRate, Span::Interval, &[800.0][..]),
+                (Quantity::ReadSize, Span::Interval, &[8192.0]),
+            ];
+            lab.make_active(disk, &[], &series);
+            lab
+        };
+        lab(&[63]).one(&RULE, Severity::Warning, "800/s × 12.5% = 100/s");
+        lab(&[2048]).none(&RULE);
+        // Whose requests they are is not known.
+        lab(&[63, 409_600]).none(&RULE);
+        // Once, where the partition was measured as well.
+        let mut both = lab(&[63]);
+        let (partition, _) = both.stack.iter().next_back().expect("a partition");
+        let series = [
+            (Quantity::ReadRate, Span::Interval, &[800.0][..]),
+            (Quantity::ReadSize, Span::Interval, &[8192.0]),
+        ];
+        both.make_active(partition, &[], &series);
+        both.one(&RULE, Severity::Warning, "800/s × 12.5% = 100/s");
     }
 }
