@@ -420,7 +420,7 @@ fn a_reading_whose_place_in_time_is_not_known_is_said() {
         fs::write(here.path().join("log"), text).expect("room");
         straddle(here.path(), &["evidence", "log"])
     };
-    const LOWER: &str = "1 line with counters that are lower than in the reading before: they began anew, or the later reading is the first one here, the \
+    const LOWER: &str = "1 line with counters that are lower than in the reading before: they started again, or the later reading is the first one here, the \
                          first log:3: ";
     let names = "physical_name,num_of_reads,io_stall_read_ms\n";
     let backwards = run(&format!(

@@ -236,7 +236,7 @@ impl Gathered {
                 summary.add(value, at, weight, kept, |place| locate(place, file, line));
                 if is_lower && self.lower != line.number {
                     self.lower = line.number;
-                    self.count(if at.is_some() { ANEW } else { LOWER }, file, line);
+                    self.count(if at.is_some() { AGAIN } else { LOWER }, file, line);
                 }
             }
             None => {
@@ -274,8 +274,8 @@ fn is_number_since_start(name: Name) -> bool {
     is_number && name.span == Span::SinceStart
 }
 
-const ANEW: &str = "at which counters begin anew: the mean is that of the time since";
-const LOWER: &str = "with counters that are lower than in the reading before: they began anew, or the later reading is the first one here";
+const AGAIN: &str = "at which counters start again: the mean is that of the time since";
+const LOWER: &str = "with counters that are lower than in the reading before: they started again, or the later reading is the first one here";
 
 /// The place of a line.
 pub(crate) fn source(file: &Arc<str>, line: &Line<'_>) -> Source {
