@@ -38,7 +38,7 @@ fn reports_are_what_they_say_in_a_browser() {
         "out": out,
         "pages": pages,
         "requests": requests(),
-        "fleet": { "name": format!("{}/{name}", folder.path().join("fleet").display()), "errors": errors.to_string() },
+        "fleet": { "path": folder.path().join("fleet").join(&name), "name": name, "errors": errors.to_string() },
     });
     let path = folder.path().join("asked.json");
     std::fs::write(&path, asked.to_string()).expect("writable");

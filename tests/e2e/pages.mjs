@@ -186,7 +186,7 @@ await test("all rows of a fleet can be searched and sorted", async () => {
   const fleet = page.locator(".fleet").first();
   const rows = () => fleet.locator("tbody tr").evaluateAll((rows) => rows.map((row) => Array.from(row.cells, (cell) => cell.textContent)));
   assert.equal((await rows()).length, 200);
-  await fleet.locator(".find").fill(asked.fleet.name);
+  await fleet.locator(".find").fill(asked.fleet.path);
   assert.deepEqual((await rows()).map((row) => row[0]), [asked.fleet.name]);
   await fleet.locator(".find").fill("error");
   assert.match(await fleet.locator(".found").textContent(), new RegExp(`of ${asked.fleet.errors}$`));

@@ -31,6 +31,8 @@ pub(crate) struct Notes<'g> {
     pub(crate) reports: crate::linux::Reports,
     /// Whose the first line is that names its host.
     host: Option<Box<str>>,
+    /// The host that an output named last.
+    here: Option<Box<str>>,
     /// The last line with a figure that cannot be: it is counted once, however many it has.
     impossible: u64,
     /// What the input is.
@@ -114,12 +116,13 @@ impl<'g> Notes<'g> {
             told: None,
             reports: crate::linux::Reports::default(),
             host: None,
+            here: None,
             impossible: 0,
             found: Found::default(),
         }
     }
 
-    /// A line of figures names its host. Figures of several hosts are put together where they are of the same name, which is told.
+    /// A line of figures names its host. That there are several is told.
     pub(crate) fn of_host(&mut self, host: &str, line: &Line<'_>) {
         if host.is_empty() || host == "-" {
             return;
@@ -128,6 +131,14 @@ impl<'g> Notes<'g> {
             Some(first) if is_same_host(first, host) => {}
             Some(_) => self.remark(OTHER_HOST, line),
             None => self.host = Some(host.into()),
+        }
+    }
+
+    /// An output names its host: what follows is of that one, whoever collected it.
+    pub(crate) fn on_host(&mut self, host: &str, line: &Line<'_>) {
+        self.of_host(host, line);
+        if self.here.as_deref() != Some(host) {
+            self.here = Some(host.into());
         }
     }
 
@@ -147,6 +158,16 @@ impl<'g> Notes<'g> {
                 name.into()
             }
         }
+    }
+
+    /// The same, on the host that an output of this input named last.
+    pub(crate) fn name_here<'t>(&mut self, name: &'t str) -> Cow<'t, str> {
+        let Some(here) = self.here.take() else {
+            return name.into();
+        };
+        let named = self.name_on(&here, name);
+        self.here = Some(here);
+        named
     }
 
     /// The same, of what figures are about.

@@ -306,7 +306,7 @@ impl Counters {
             self.count = count;
         }
         let make = |subject: &Subject| since_start(subject, &MEANINGS);
-        let channels = self.devices.of(name, make);
+        let channels = self.devices.of(&notes.name_here(name), make);
         let is_partition = count == 0;
         for (channel, (index, quantity, factor)) in channels.iter_mut().zip(MEANINGS) {
             let is_there = match is_partition {

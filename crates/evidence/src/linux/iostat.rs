@@ -19,7 +19,7 @@ const DEVICE: [&str; 2] = ["Device", "Device:"];
 fn begins(line: &Line<'_>, notes: &mut Notes<'_>) -> Option<Box<dyn Body>> {
     // What stands above a report of any tool of sysstat; this is the first that is asked.
     if let Some(host) = notes.reports.remember(line.text) {
-        notes.of_host(host, line);
+        notes.on_host(host, line);
     }
     memchr::memmem::find(line.text.as_bytes(), b"Device")?;
     let columns = Columns::of(line.text, &DEVICE)?;
@@ -44,7 +44,13 @@ struct Reports {
     span: Option<Span>,
     moment: Option<Moment>,
     change: u64,
+    /// How far the names of the columns stand to the right, and whether a row of a device as far has come since.
+    margin: usize,
+    has_devices: bool,
 }
+
+/// What `iostat -g` prints below the disks of a group, one blank to their right.
+const GROUP: &str = "of a group of disks, each of which is counted by itself";
 
 /// The first report of all counts since the system was started, and looks like the others.
 const OPEN: &str = "above the first report of iostat, of which no banner (`Linux …`) says whether it counts since the system was started: it is taken for \
@@ -89,6 +95,7 @@ impl Reports {
             self.moment = notes.reports.moment();
             self.change = change;
         }
+        (self.margin, self.has_devices) = (margin(line.text), false);
         self.table(columns);
     }
 
@@ -109,6 +116,23 @@ impl Reports {
         self.has_rows = false;
         self.is_behind_blank = false;
     }
+}
+
+/// Blanks before a line.
+fn margin(text: &str) -> usize {
+    text.len() - text.trim_start_matches(' ').len()
+}
+
+/// Something and a figure behind it.
+fn is_row(text: &str) -> bool {
+    let mut words = text.split_ascii_whitespace();
+    words.nth(1).is_some_and(|word| figure(word).is_some())
+}
+
+/// A name with its figures; the rest of a row that was wrapped begins with a figure.
+fn is_of_group(text: &str) -> bool {
+    let first = text.split_ascii_whitespace().next();
+    is_row(text) && first.is_some_and(|word| figure(word).is_none())
 }
 
 impl Body for Reports {
@@ -148,12 +172,13 @@ impl Body for Reports {
             self.current = None;
             return Taken::No;
         }
-        let is_row = || {
-            let mut words = text.split_ascii_whitespace();
-            words.nth(1).is_some_and(|word| figure(word).is_some())
-        };
+        let is_behind = margin(text) > self.margin;
+        if is_behind && self.has_devices && is_of_group(text) && !rows.columns.device_last {
+            notes.remark(GROUP, line);
+            return Taken::Yes;
+        }
         if !self.has_rows
-            && !is_row()
+            && !is_row(text)
             && let Some(columns) = rows.columns.with(text)
         {
             self.of_report.pop();
@@ -161,6 +186,7 @@ impl Body for Reports {
             return Taken::Yes;
         }
         self.has_rows = true;
+        self.has_devices |= !is_behind;
         if rows.line(line, text, self.moment, notes) {
             return Taken::Yes;
         }

@@ -186,7 +186,7 @@ impl Body for Csv {
         }
         let moment = self.moment;
         if let Some(host) = self.host {
-            notes.of_host(cell(host), line);
+            notes.on_host(cell(host), line);
         }
         if !self.rows.line(line, &self.text, moment, notes) {
             notes.unread(line);

@@ -14,7 +14,7 @@ use crate::subject::Subject;
 pub(super) struct Columns {
     meanings: Vec<Option<Meaning>>,
     /// The device stands behind the figures.
-    device_last: bool,
+    pub(super) device_last: bool,
     /// A word at the end that is no name of a column: the beginning of one, when the line was broken.
     loose: Option<String>,
 }
@@ -370,7 +370,7 @@ impl Rows {
             channels(subject, quantities, span)
         };
         let at = notes.at(*line, moment);
-        let mut channels = self.devices.of(name, make).iter_mut();
+        let mut channels = self.devices.of(&notes.name_here(name), make).iter_mut();
         for ((value, meaning), weight) in self.values.iter().zip(meanings).zip(&self.weights) {
             if meaning.is_none() {
                 continue;

@@ -142,7 +142,7 @@ impl Body for Report {
         if rest.starts_with("LINUX-RESTART") || rest.starts_with("COM ") {
             return Taken::Yes;
         }
-        notes.of_host(host, line);
+        notes.on_host(host, line);
         self.text.clear();
         self.text.extend(rest.chars().map(|c| match c {
             ';' => ' ',

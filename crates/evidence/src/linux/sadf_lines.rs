@@ -90,7 +90,11 @@ impl Body for Figures {
             |subject: &Subject| channels(subject, QUANTITIES.iter().copied(), Span::Interval);
         let at = notes.at(*line, Some(moment));
         let value = figure.value * meaning.factor;
-        if let Some(channel) = self.devices.of(device, make).get_mut(index) {
+        if let Some(channel) = self
+            .devices
+            .of(&notes.name_here(device), make)
+            .get_mut(index)
+        {
             notes.send(channel, at, value, weight);
         }
         Taken::Yes

@@ -37,7 +37,7 @@ impl Body for Reports {
     fn line(&mut self, line: &Line<'_>, notes: &mut Notes<'_>) -> Taken {
         let text = line.trimmed();
         if let Some(host) = text.strip_prefix("<host ") {
-            notes.of_host(attribute(host, "nodename").unwrap_or_default(), line);
+            notes.on_host(attribute(host, "nodename").unwrap_or_default(), line);
         } else if let Some(when) = text.strip_prefix("<timestamp ") {
             let date = attribute(when, "date").unwrap_or_default();
             let time = attribute(when, "time").unwrap_or_default();
@@ -79,7 +79,12 @@ impl Reports {
         let make = |subject: &Subject| channels(subject, QUANTITIES.into_iter(), Span::Interval);
         let at = notes.at(*line, self.moment);
         let [rate, ..] = values;
-        for (channel, value) in self.devices.of(device, make).iter_mut().zip(values) {
+        for (channel, value) in self
+            .devices
+            .of(&notes.name_here(device), make)
+            .iter_mut()
+            .zip(values)
+        {
             let is_mean = channel.name.quantity.rate().is_some();
             if let Some(value) = value {
                 notes.send(channel, at, value, rate.filter(|_| is_mean));

@@ -148,7 +148,7 @@ impl Statistics {
                         number,
                         text: event.line.text,
                     };
-                    notes.of_host(&self.host, &line);
+                    notes.on_host(&self.host, &line);
                     self.send(line, is_first, notes);
                 }
             }
@@ -181,7 +181,7 @@ impl Statistics {
             let quantities = figures.iter().map(|(meaning, _)| meaning.quantity);
             channels(subject, quantities, span)
         };
-        let channels = series.devices.of(&self.device, make);
+        let channels = series.devices.of(&notes.name_here(&self.device), make);
         for (meaning, value) in figures {
             let quantity = meaning.quantity;
             let channel = channels

@@ -87,7 +87,7 @@ impl Counters {
         let moment = own.or_else(|| self.snapshot.moment(name, notes));
         let at = notes.at(Line { number, text }, moment);
         let make = |subject: &Subject| since_start(subject, &MEANINGS);
-        let channels = self.devices.of(name, make);
+        let channels = self.devices.of(&notes.name_here(name), make);
         for (channel, (index, _, factor)) in channels.iter_mut().zip(MEANINGS) {
             if let Some(value) = values.get(index).copied().map(figure) {
                 notes.send(channel, at, value * factor, None);

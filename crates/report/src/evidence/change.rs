@@ -1,8 +1,10 @@
 //! What changed between two captures of the same things.
 
+use std::collections::{HashMap, HashSet};
+
 use schemars::JsonSchema;
 use serde::Serialize;
-use straddle_evidence::Gathered;
+use straddle_evidence::{Gathered, Subject};
 use straddle_stack::activity::{Activity, Bin, Quantity, Series, Span, Statistic, Summary};
 
 use crate::welch::half;
@@ -47,8 +49,9 @@ pub struct Unmatched {
 impl Unmatched {
     pub(super) fn of(before: &Gathered, after: &Gathered) -> Unmatched {
         let without = |all: &Gathered, others: &Gathered| {
+            let known: HashSet<&Subject> = others.series().map(|(subject, _)| subject).collect();
             let measured = all.series().filter(|(_, series)| !series.is_empty());
-            let alone = measured.filter(|(subject, _)| others.series().all(|(s, _)| s != *subject));
+            let alone = measured.filter(|(subject, _)| !known.contains(*subject));
             alone.map(|(subject, _)| subject.to_string()).collect()
         };
         Unmatched {
@@ -77,8 +80,9 @@ pub(super) fn some(names: &[String]) -> String {
 #[must_use]
 pub(super) fn changes(before: &Gathered, after: &Gathered) -> Vec<Change> {
     let mut changes = Vec::new();
+    let known: HashMap<&Subject, &[Series]> = before.series().collect();
     for (subject, series) in after.series() {
-        let Some((_, old)) = before.series().find(|(other, _)| *other == subject) else {
+        let Some(old) = known.get(subject) else {
             continue;
         };
         changes.extend(of_counters(subject.to_string(), old, series));

@@ -229,6 +229,8 @@ pub struct Fleet {
 /// The rows of a fleet by columns, which repeat no names.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FleetRows {
+    /// The folder that all of them are in, which their names leave out.
+    pub folder: String,
     /// Codes that `code` counts into.
     pub codes: Vec<String>,
     /// Names of targets.

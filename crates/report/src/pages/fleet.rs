@@ -118,6 +118,25 @@ fn count(number: usize) -> String {
         .to_string()
 }
 
+/// What all names begin with, up to the last sign between folders: the same on every row, it hides what tells them apart.
+fn folder(rows: &[Row]) -> &str {
+    let Some((first, others)) = rows.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return "";
+    };
+    let common = |a: &str, b: &str| a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+    let len = others
+        .iter()
+        .map(|row| common(&first.name, &row.name))
+        .min();
+    let ends = first
+        .name
+        .char_indices()
+        .filter(|(_, c)| matches!(c, '/' | '\\'));
+    let ends = ends.map(|(at, _)| at + 1);
+    let end = ends.filter(|end| len.is_some_and(|len| *end <= len)).last();
+    &first.name[..end.unwrap_or(0)]
+}
+
 /// The section of a fleet; `shown` of its targets follow whole.
 pub(super) fn fleet(mut of: Rows, shown: usize) -> Section {
     of.rows.sort_by(|a, b| {
@@ -140,6 +159,13 @@ pub(super) fn fleet(mut of: Rows, shown: usize) -> Section {
         (0, _) => "open",
         _ => "bad",
     };
+    let folder = folder(&of.rows).to_owned();
+    if !folder.is_empty() {
+        for row in &mut of.rows {
+            row.name.drain(..folder.len());
+        }
+        section.text(format!("All of them are in {folder}"));
+    }
     if shown < all {
         section.text(format!("The {shown} worst follow one by one below."));
     }
@@ -196,6 +222,7 @@ pub(super) fn fleet(mut of: Rows, shown: usize) -> Section {
         ]);
     }
     let rows = (all > READABLE).then(|| FleetRows {
+        folder,
         codes: of.codes.clone(),
         names: of.rows.iter().map(|row| row.name.clone()).collect(),
         severity: of.rows.iter().map(|row| row.severity).collect(),
@@ -234,5 +261,34 @@ fn price(thousandths: u64) -> String {
     match thousandths {
         0 => String::new(),
         n => format!("+{}", percent(n as f64 / 1000.0, 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_folders_are_left_out_of_names() {
+        for (names, expected) in [
+            (vec!["/data/a/host1.txt", "/data/a/host2.txt"], "/data/a/"),
+            (vec!["/data/ab/x", "/data/ac/x"], "/data/"),
+            (vec![r"C:\hosts\db1.txt", r"C:\hosts\db2.txt"], r"C:\hosts\"),
+            (vec!["/datä/x", "/datö/x"], "/"),
+            (vec!["db1", "db2"], ""),
+            (vec!["/data/host1.txt"], ""),
+        ] {
+            let row = |name: &&str| Row {
+                name: (*name).to_owned(),
+                severity: 0,
+                code: None,
+                cost: 0,
+                counts: [0; 3],
+                found: Vec::new(),
+                checked: true,
+            };
+            let rows: Vec<Row> = names.iter().map(row).collect();
+            assert_eq!(folder(&rows), expected, "{names:?}");
+        }
     }
 }

@@ -7,6 +7,10 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use base64::Engine;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+
 use super::hostname::is_name;
 
 /// Between two of these stands the host of a line. No text has them: separators of tapes.
@@ -358,7 +362,7 @@ const MIN_RUN: usize = 3;
 const DAMAGED: &str = "[...]";
 
 /// Parts of mails in base64, as the text that they are, whether their heading is there or not.
-fn mail(text: Cow<'_, str>, decode: fn(&[u8]) -> Cow<'_, str>) -> Cow<'_, str> {
+pub(super) fn mail(text: Cow<'_, str>, decode: fn(&[u8]) -> Cow<'_, str>) -> Cow<'_, str> {
     const HEADING: &str = "content-transfer-encoding: base64";
     let is_heading = |line: &str| line.trim().to_ascii_lowercase() == HEADING;
     let is_long = |line: &str| line.trim().len() >= MIN_ENCODED && is_encoded(line);
@@ -446,24 +450,22 @@ fn decoded(lines: &[&str]) -> Option<Vec<u8>> {
     (wide || odd * 32 <= bytes.len()).then_some(bytes)
 }
 
+/// Padded or not, whatever a line has lost at its end.
+const DECODER: GeneralPurpose = GeneralPurpose::new(
+    &STANDARD,
+    GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true),
+);
+
 /// Adds the bytes of one line, up to what pads it.
 fn group(line: &str, bytes: &mut Vec<u8>) {
-    let (mut held, mut bits) = (0_u32, 0);
-    for sign in line.bytes().take_while(|sign| *sign != b'=') {
-        let six = match sign {
-            b'A'..=b'Z' => sign - b'A',
-            b'a'..=b'z' => sign - b'a' + 26,
-            b'0'..=b'9' => sign - b'0' + 52,
-            b'+' => 62,
-            _ => 63,
-        };
-        held = (held << 6 | u32::from(six)) & 0x3fff;
-        bits += 6;
-        if bits >= 8 {
-            bits -= 8;
-            bytes.extend(u8::try_from(held >> bits & 0xff));
-        }
-    }
+    let signs = line.trim_end_matches('=');
+    // One sign alone is no byte yet.
+    let whole = signs.len() - usize::from(signs.len() % 4 == 1);
+    DECODER
+        .decode_vec(&signs[..whole], bytes)
+        .expect("only lines of its signs get here");
 }
 
 #[cfg(test)]

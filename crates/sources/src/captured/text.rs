@@ -168,7 +168,11 @@ impl Text {
 
     fn of(bytes: &[u8], cut: bool, is_log: bool) -> Text {
         let decoded = bare(cast::shown(decode(bytes)));
-        let decoded = folded::unfolded(decoded, decode);
+        // Tables of logs and counters have readers of their own.
+        let decoded = match is_log {
+            true => folded::mail(decoded, decode),
+            false => folded::unfolded(decoded, decode),
+        };
         let decoded = markup::redecoded(markup::plain(decoded), CP1252, CP437);
         let decoded = annotation::taken_off(decoded);
         let mut lines: Vec<&str> = decoded.split('\n').take(MAX_LINES + 1).collect();

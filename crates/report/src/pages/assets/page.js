@@ -87,7 +87,7 @@ function fleet(div) {
   const body = div.querySelector("tbody"), caption = div.querySelector("caption");
   const find = div.querySelector(".find"), order = div.querySelector(".order"), found = div.querySelector(".found");
   const columns = div.querySelectorAll("thead th");
-  const lower = of.names.map((name) => name.toLowerCase());
+  const lower = of.names.map((name) => (of.folder + name).toLowerCase());
   const worst = of.names.map((_, index) => index);
   const keys = {
     name: (a, b) => (lower[a] < lower[b] ? -1 : lower[a] > lower[b] ? 1 : 0),
