@@ -147,7 +147,7 @@ impl<'g> Notes<'g> {
     pub(crate) fn name_on<'t>(&mut self, host: &str, name: &'t str) -> Cow<'t, str> {
         // `SERVER\INSTANCE`: of one machine.
         let machine = host.split('\\').next().unwrap_or_default();
-        if matches!(machine, "" | "-" | "." | "(local)" | "localhost") {
+        if matches!(machine, "" | "-" | "." | "(local)" | "(none)" | "localhost") {
             return name.into();
         }
         match &self.gathered.host {

@@ -26,7 +26,7 @@ compare() {
         --randseed=7 --time_based --runtime=12 --output-format=json --output=fio.json --write_lat_log=log --log_unix_epoch=1 &
     sleep 2
     begin=$(date +%s%3N)
-    S_TIME_FORMAT=ISO iostat -dxty -N 1 8 > iostat.txt
+    intervals iostat.txt 1 8
     end=$(date +%s%3N)
     wait $!
     evidence "$1.json" iostat.txt

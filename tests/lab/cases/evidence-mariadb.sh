@@ -70,7 +70,7 @@ stop
 load() {
     start
     sql --execute='SELECT balance FROM bank.accounts WHERE id = 1' > opened # The first reading has the file then.
-    S_TIME_FORMAT=ISO iostat -dxty -N 3 4 > "$1.iostat" &
+    intervals "$1.iostat" 3 4 &
     local iostat=$!
     sql --table --execute='SELECT * FROM performance_schema.file_summary_by_instance' > "$1.files"
     sql --execute='CALL bank.work(14)' &

@@ -43,7 +43,7 @@ load() {
     start "/tmp/work/$1.log"
     sql 'SELECT * FROM pg_stat_database' > "$1.database"
     sql 'SELECT * FROM pg_stat_bgwriter' > "$1.bgwriter"
-    S_TIME_FORMAT=ISO iostat -dxty -N 3 4 > "$1.iostat" &
+    intervals "$1.iostat" 3 4 &
     quiet as pgbench --no-vacuum --client=2 --time=14 --builtin=select-only@9 --builtin=simple-update@1 bank
     wait $!
     quiet sql CHECKPOINT

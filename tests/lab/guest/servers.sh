@@ -33,6 +33,12 @@ planted() {
             | .read_now | "\((.numerator / .denominator - 1) * 100)%"] | unique | join(" ")' /tmp/planted.json)"
 }
 
+# intervals FILE SECONDS COUNT: reports of iostat below the command, which says that none of them counts since the start.
+intervals() {
+    local words=(iostat -dxty -N "$2" "$3")
+    { echo "\$ ${words[*]}"; S_TIME_FORMAT=ISO "${words[@]}"; } > "$1"
+}
+
 # evidence REPORT FILE...: `straddle evidence --json` into a file; every line of every file is understood.
 evidence() {
     straddle evidence --json --fail-on never "${@:2}" > "$1"

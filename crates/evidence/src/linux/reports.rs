@@ -69,7 +69,10 @@ impl Reports {
     /// `Linux RELEASE (HOST) DATE …`.
     fn banner<'t>(&mut self, text: &'t str) -> Option<&'t str> {
         let (_, behind) = text.split_once(" (")?;
-        let (host, behind) = behind.split_once(')')?;
+        // A machine without a name is called `(none)`.
+        let mut ends = behind.match_indices(')');
+        let (end, _) = ends.find(|(at, _)| behind[at + 1..].starts_with([' ', '\t']))?;
+        let (host, behind) = (&behind[..end], &behind[end + 1..]);
         let day = Day::of(behind.split_ascii_whitespace().next()?)?;
         self.day = Some(day);
         (self.later, self.last) = (0, None);
@@ -169,6 +172,10 @@ mod tests {
         assert_eq!(at((23, 50, 1)), "2024-12-31T23:50:01");
         assert_eq!(at((0, 0, 1)), "2025-01-01T00:00:01");
         assert_eq!(at((0, 0, 0)), "2025-01-01T00:00:00");
+        assert_eq!(
+            Reports::default().remember("Linux 6.1.0 ((none)) \t2025-01-01 \t_x86_64_\t(2 CPU)"),
+            Some("(none)")
+        );
         reports.begin_again();
         let moment = reports.of_day((0, 0, 1), false).expect("a date");
         assert_eq!(moment.to_string(), "2024-12-31T00:00:01");
