@@ -133,8 +133,10 @@ fn folder(rows: &[Row]) -> &str {
         .char_indices()
         .filter(|(_, c)| matches!(c, '/' | '\\'));
     let ends = ends.map(|(at, _)| at + 1);
-    let end = ends.filter(|end| len.is_some_and(|len| *end <= len)).last();
-    &first.name[..end.unwrap_or(0)]
+    let end = ends
+        .take_while(|end| len.is_some_and(|len| *end <= len))
+        .fold(0, |_, end| end);
+    &first.name[..end]
 }
 
 /// The section of a fleet; `shown` of its targets follow whole.
