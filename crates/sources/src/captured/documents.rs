@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 
 use super::hostname::{is_domain, is_machine, is_name};
+use super::hosts;
 use super::json::{self, End, Json, Object};
 use super::text::Line;
 
@@ -20,9 +21,8 @@ pub(super) struct Said {
     pub(super) numbers: Vec<u64>,
 }
 
-/// Deepest document, and most machines.
+/// Deepest document.
 const MAX_DEPTH: usize = 16;
-const MAX_HOSTS: usize = 4096;
 /// Fewest strings of a list that are the lines of a text.
 const MIN_LINES: usize = 3;
 
@@ -160,7 +160,7 @@ impl Found {
         };
         let at = match self.index.get(host) {
             Some(at) => *at,
-            None if self.said.len() >= MAX_HOSTS => return,
+            None if self.said.len() >= hosts::MAX => return,
             None => {
                 self.index.insert(host.to_owned(), self.said.len());
                 self.said.push(Said {

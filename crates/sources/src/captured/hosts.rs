@@ -16,8 +16,8 @@ use super::heading::{Heading, heading, machine_of_prompt};
 use super::hostname::is_address;
 use super::text::Line;
 
-/// Most machines that are told apart in one text.
-const MAX: usize = 4096;
+/// Most machines that are told apart in one text: about as many as can say something in as long a text as is read. That there are more is told.
+pub(super) const MAX: usize = 1 << 16;
 /// Longest name of a machine, or of a few of them.
 const MAX_LEN: usize = 200;
 
@@ -140,6 +140,7 @@ fn prompt(lines: &[Line<'_>]) -> Option<(String, usize)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Capture, machines};
     use super::*;
 
     fn of(text: &str) -> Vec<(Option<String>, String)> {
@@ -158,6 +159,34 @@ mod tests {
 
     fn named(host: &str, lines: &str) -> (Option<String>, String) {
         (Some(host.to_owned()), lines.to_owned())
+    }
+
+    #[test]
+    fn a_text_may_have_thousands_of_machines_and_more_are_told() {
+        const SAID: &str = "Disk /dev/sda: 1000.2 GB, 1000204886016 bytes\\nUnits = sectors of 1 * 512 = 512 bytes\\n\
+                            Device Boot Start End Blocks Id System\\n/dev/sda1 63 1953520064 976760001 83 Linux\\n";
+        let count = |text: String| machines("all.txt", text.as_bytes(), false, 0).len();
+        let many = |form: &dyn Fn(usize) -> String| (0..5000).map(form).collect::<String>();
+        let json = many(&|n| format!("{{\"db{n}\": \"{SAID}\"}}\n"));
+        assert_eq!(count(json), 5000);
+        let row = |n| format!("SQL{n},\"Disk #0, Partition #0\",32256,1000\n");
+        assert_eq!(
+            count(format!("Computer,Name,StartingOffset,Size\n{}", many(&row))),
+            5000
+        );
+        let lines = SAID.replace("\\n", "\n");
+        let behind = |n| lines.lines().map(|l| format!("db{n:04}: {l}\n")).collect();
+        assert_eq!(count(many(&behind)), 5000);
+        let below = |n: usize| format!("==> db{n}.txt <==\n{lines}");
+        assert_eq!(count((0..1000).map(below).collect()), 1000);
+
+        let titles: String = (0..=MAX).map(|n| format!("### host: a{n}\n")).collect();
+        let found = machines("all.txt", (below(0) + &titles).as_bytes(), false, 0);
+        let told = |capture: &Capture| {
+            let mut remarks = capture.inventory.remarks.iter();
+            remarks.any(|remark| remark.detail.starts_with("65536 machines or more: "))
+        };
+        assert!(found.first().is_some_and(told));
     }
 
     #[test]

@@ -162,8 +162,6 @@ pub(super) fn items_taken_off(lines: &mut [&str]) {
 const MIN: usize = 4;
 /// Most lines above the first that is behind one: what was typed, and a few words on it.
 const MAX_ASKED: usize = 4;
-/// Most hosts of one text.
-const MAX_HOSTS: usize = 256;
 
 /// `web1/fdisk.txt`: `grep` over several files puts their names before what it found in them.
 fn is_file(name: &str) -> bool {
@@ -293,9 +291,6 @@ fn by_form<'t>(
             continue;
         };
         *counts.entry(name).or_default() += 1;
-        if counts.len() > MAX_HOSTS {
-            return None;
-        }
     }
     let with: usize = counts.values().sum();
     // Of a file, `grep` may find one line.

@@ -245,6 +245,10 @@ pub fn machines(file: &str, bytes: &[u8], cut: bool, number: u32) -> Vec<Capture
             groups = apart;
         }
     }
+    if groups.len() >= hosts::MAX {
+        let line = groups.last().and_then(|(_, lines)| lines.first());
+        unread.extend(line.map(|line| too_many(file, line)));
+    }
     let several = groups.len() > 1;
     let mut found: Vec<Capture> = Vec::new();
     for (host, lines) in groups {
@@ -289,11 +293,16 @@ fn has_figures(text: &str) -> bool {
 fn broken_off(file: &str, line: u64) -> Anomaly {
     let detail =
         "the JSON document breaks off here; of which machine what follows is cannot be told";
-    let source = Source::Captured {
-        file: file.into(),
-        line,
-        text: "...".into(),
-    };
+    Anomaly::at(AnomalyKind::Truncated, detail, source(file, line, "..."))
+}
+
+/// The remark about a text of more machines than are told apart.
+fn too_many(file: &str, line: &text::Line<'_>) -> Anomaly {
+    let detail = format!(
+        "{} machines or more: those behind this line are not told apart; give them in several files",
+        hosts::MAX
+    );
+    let source = source(file, line.number, line.text);
     Anomaly::at(AnomalyKind::Truncated, detail, source)
 }
 
@@ -302,12 +311,16 @@ fn not_recognised(file: &str, host: Option<&str>, line: &text::Line<'_>) -> Anom
     let host = host.unwrap_or("another machine");
     let detail =
         format!("what was printed on {host} was not recognised, and is not in this report");
-    let source = Source::Captured {
-        file: file.into(),
-        line: line.number,
-        text: line.text.into(),
-    };
+    let source = source(file, line.number, line.text);
     Anomaly::at(AnomalyKind::Missing, detail, source)
+}
+
+fn source(file: &str, line: u64, text: &str) -> Source {
+    Source::Captured {
+        file: file.into(),
+        line,
+        text: text.into(),
+    }
 }
 
 /// What the lines of one machine say.
@@ -375,11 +388,7 @@ fn is_roff(text: &str) -> bool {
 fn remark(text: &Text, capture: &mut Capture) {
     let remarks = &mut capture.inventory.remarks;
     if let (Some(number), false) = (text.left_out, capture.tools.is_empty()) {
-        let source = Source::Captured {
-            file: capture.file.as_str().into(),
-            line: number,
-            text: "...".into(),
-        };
+        let source = source(&capture.file, number, "...");
         let detail = "lines were left out here by whoever copied the text; what stood in them is not in this report";
         remarks.push(Anomaly::at(AnomalyKind::Missing, detail, source));
     }

@@ -30,7 +30,7 @@ type Form = fn(&[Line<'_>]) -> Option<(String, usize)>;
 const FORMS: [Form; 6] = [of_file, of_job, of_chapter, of_sentence, of_chat, alone];
 
 /// Most names of one form that are looked into.
-const MAX_NAMES: usize = 256;
+const MAX_NAMES: usize = 4096;
 
 /// The lines of each machine in a text that names several by titles only; `None` where all is of one.
 pub(super) fn apart<'t>(lines: &[Line<'t>]) -> Option<Vec<Group<'t>>> {

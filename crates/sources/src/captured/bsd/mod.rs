@@ -75,20 +75,40 @@ fn entry(device: &str, number: u64) -> String {
     }
 }
 
-/// A partition that a table places by sectors: its first and how many. Where nothing says how long they are, 512 bytes are assumed.
+/// The sectors of a partition: its first, how many, and its last where that is printed besides.
+struct Sectors {
+    first: u64,
+    count: u64,
+    last: Option<u64>,
+}
+
+impl From<(u64, u64)> for Sectors {
+    fn from((first, count): (u64, u64)) -> Sectors {
+        Sectors {
+            first,
+            count,
+            last: None,
+        }
+    }
+}
+
+/// A partition that a table places by sectors. Where nothing says how long they are, 512 bytes are assumed.
 fn partition(
     node: &str,
     device: &str,
-    (start, sectors): (u64, u64),
+    sectors: impl Into<Sectors>,
     sector: Option<u64>,
     line: &Line<'_>,
     notes: &mut Notes<'_>,
 ) -> Thing {
     let mut thing = Thing::new(LayerKind::Partition, node, name(node)).on(name(device));
     let bytes = sector.unwrap_or(512);
+    let Sectors { first, count, last } = sectors.into();
+    let end = last.and_then(|last| last.checked_add(1));
     let figures = row::Row {
-        start: row::exact(start, bytes),
-        length: row::exact(sectors, bytes),
+        start: row::exact(first, bytes),
+        end: end.and_then(|end| row::exact(end, bytes)),
+        length: row::exact(count, bytes),
         ..row::Row::default()
     };
     figures.set(&mut thing, line, notes);

@@ -15,8 +15,7 @@
 
 use straddle_stack::{Key, LayerKind, Value};
 
-use super::{name, sector, size};
-use crate::captured::row;
+use super::{Sectors, name, sector, size};
 use crate::captured::text::Line;
 use crate::captured::tool::{Anchor, Notes, Reader, Section, Tool};
 use crate::inventory::{Placing, Thing};
@@ -34,9 +33,6 @@ pub(crate) static TOOL: Tool = Tool {
         read,
     }],
 };
-
-/// Where it does not say how long they are (`prtvtoc -h`).
-const SECTOR: u64 = 512;
 
 /// Tags: boot block, the whole disk, what EFI labels and old ones keep for themselves.
 const BOOT: u64 = 1;
@@ -140,21 +136,14 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
             continue;
         }
         let node = format!("{device}s{}", slice.number);
-        let mut thing = Thing::new(LayerKind::Partition, &*node, name(&node)).on(name(&below));
-        let unit = bytes.map_or(SECTOR, |(bytes, _)| bytes);
-        let figures = row::Row {
-            start: row::exact(slice.first, unit),
-            end: slice
-                .last
-                .checked_add(1)
-                .and_then(|end| row::exact(end, unit)),
-            length: row::exact(slice.count, unit),
-            ..row::Row::default()
+        let sectors = Sectors {
+            first: slice.first,
+            count: slice.count,
+            last: Some(slice.last),
         };
-        figures.set(&mut thing, &line, notes);
-        if bytes.is_none() {
-            super::assumed(&mut thing);
-        }
+        // `prtvtoc -h` does not say how long they are.
+        let unit = bytes.map(|(bytes, _)| bytes);
+        let mut thing = super::partition(&node, &below, sectors, unit, &line, notes);
         thing.set(
             Key::PartitionNumber,
             notes.said(&line, Value::Count(slice.number)),
