@@ -20,7 +20,7 @@ pub(crate) mod study;
 mod times;
 pub(crate) mod trace;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, FromArgMatches, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use straddle::check::{FILES, KINDS, Kind};
 use straddle::geometry::{Extent, Unit};
@@ -168,6 +168,20 @@ pub(crate) struct Check {
 
     #[command(flatten)]
     pub(crate) keeping: history::Keeping,
+}
+
+impl Check {
+    /// The command line where it is a `check` without a fault. Scripts start one for every image, and making the options of all other
+    /// verbs would be a quarter of its time. What this does not take, the whole command line explains.
+    pub(crate) fn alone() -> Option<Check> {
+        let mut words = std::env::args_os().skip(1).peekable();
+        if words.peek()? != "check" {
+            return None;
+        }
+        let command = Check::augment_args(clap::Command::new("check"));
+        let mut matches = command.try_get_matches_from(words).ok()?;
+        Check::from_arg_matches_mut(&mut matches).ok()
+    }
 }
 
 /// What a target is taken for; `None` where its content decides.

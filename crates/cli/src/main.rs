@@ -63,6 +63,10 @@ fn main() -> ExitCode {
 /// The command line; `None` when the error was said. What clap says of a wrong one quotes its words: it is made from words in
 /// which nothing is left that a terminal would obey.
 fn parsed() -> Option<args::Cli> {
+    if let Some(check) = args::Check::alone() {
+        let command = Some(args::Command::Check(check));
+        return Some(args::Cli { command });
+    }
     let error = match args::Cli::try_parse() {
         Ok(cli) => return Some(cli),
         Err(error) => error,

@@ -10,6 +10,10 @@ use std::fmt::Write;
 /// that are invisible (the format controls of Unicode's general category Cf that have no glyph).
 #[must_use]
 pub fn is_unprintable(c: char) -> bool {
+    // Nearly all that is asked about is ASCII, where only controls are.
+    if c.is_ascii() {
+        return c.is_ascii_control();
+    }
     c.is_control()
         || matches!(
             c,
@@ -48,26 +52,28 @@ pub fn terminal(text: &str) -> Cow<'_, str> {
 /// obey is a name that passed [`terminal`] by, and is escaped here.
 #[must_use]
 pub fn page(text: &str) -> Cow<'_, str> {
-    let is_own = |c: char| matches!(c, '\n' | '\t');
-    if !text.contains(|c| is_unprintable(c) && !is_own(c)) {
+    let is_foreign = |c: char| is_unprintable(c) && !matches!(c, '\n' | '\t');
+    if !text.contains(is_foreign) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + 16);
     let mut rest = text;
-    while let Some(c) = rest.chars().next() {
-        let style = style(rest);
-        if style > 0 {
-            out.push_str(&rest[..style]);
-            rest = &rest[style..];
-            continue;
-        }
-        if is_unprintable(c) && !is_own(c) {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-        rest = &rest[c.len_utf8()..];
+    while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_foreign(*c)) {
+        let (shown, from) = rest.split_at(at);
+        out.push_str(shown);
+        let taken = match style(from) {
+            0 => {
+                out.extend(c.escape_default());
+                c.len_utf8()
+            }
+            style => {
+                out.push_str(&from[..style]);
+                style
+            }
+        };
+        rest = &from[taken..];
     }
+    out.push_str(rest);
     Cow::Owned(out)
 }
 

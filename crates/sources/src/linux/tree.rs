@@ -45,18 +45,34 @@ pub(crate) fn parse(text: &str) -> Result<BTreeMap<String, Entry>, String> {
 /// True for the beginning of the text form: its first entries lie below the directories that captures have, and one at least has a value
 /// or leads somewhere.
 pub(crate) fn looks_like(head: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(head);
+    // Asked of every image of a directory: most are told by their first line, and nothing is copied.
+    let text = match std::str::from_utf8(head) {
+        Ok(text) => text,
+        Err(error) => {
+            let valid = head.get(..error.valid_up_to()).unwrap_or_default();
+            std::str::from_utf8(valid).unwrap_or_default()
+        }
+    };
     let is_whole = head.len() < WHOLE;
-    let mut lines: Vec<&str> = text.lines().collect();
-    // The last line may be cut.
-    if !is_whole && lines.len() > 1 {
-        lines.pop();
-    }
+    let mut lines = text.lines().peekable();
+    let mut is_first = true;
     let mut tells = false;
-    for line in lines {
+    while let Some(line) = lines.next() {
+        let may_be_cut = !is_whole && !is_first && lines.peek().is_none();
+        if may_be_cut {
+            break;
+        }
+        is_first = false;
         let line = line.trim_end_matches('\r');
-        if line.trim().is_empty() || line.starts_with('#') {
+        if line.is_empty() || line.starts_with('#') || line.trim().is_empty() {
             continue;
+        }
+        let is_below = |top: &&str| {
+            line.strip_prefix(*top)
+                .is_some_and(|rest| rest.starts_with('/'))
+        };
+        if !TOPS.iter().any(is_below) {
+            return false;
         }
         let path = match (split(line, " ="), split(line, " -> ")) {
             (Some((path, _)), _) | (None, Some((path, _))) => {
@@ -66,11 +82,7 @@ pub(crate) fn looks_like(head: &[u8]) -> bool {
             (None, None) if line.ends_with('/') => line,
             (None, None) => return false,
         };
-        let top = path.split('/').next().unwrap_or("");
-        if !TOPS.contains(&top)
-            || !path.contains('/')
-            || path.contains(' ') && !path.starts_with(".straddle/")
-        {
+        if path.contains(' ') && !path.starts_with(".straddle/") {
             return false;
         }
     }
