@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 
+use super::embedded;
 use super::hostname::{is_domain, is_machine, is_name};
 use super::hosts;
 use super::json::{self, End, Json, Object};
@@ -59,6 +60,9 @@ const QUOTED: [&str; 7] = [
 pub(super) enum Documents {
     /// What each of several machines printed.
     Of(Vec<Said>),
+    /// Texts one after the other, which may name machines themselves: the messages of an exported chat. And the line of the file in which each
+    /// line of them stands.
+    Texts(String, Vec<u64>),
     /// A document breaks off: which machine what follows is of cannot be told. The number of a line in it.
     Broken(u64),
 }
@@ -80,6 +84,7 @@ pub(super) fn apart(lines: &[Line<'_>]) -> Option<Documents> {
     }
     let (joined, starts) = json::joined(lines);
     let mut found = Found::default();
+    let (mut texts, mut numbers) = (String::new(), Vec::new());
     let mut at = 0;
     while let Some(rest) = joined
         .get(at..)
@@ -106,10 +111,18 @@ pub(super) fn apart(lines: &[Line<'_>]) -> Option<Documents> {
         let mut of = lines.get(index(at)..=index(at + len - 1))?.to_vec();
         of[0].text = of[0].text.get(at - starts[index(at)]..)?;
         let (whole, starts) = json::joined(&of);
-        found.walk(&Json::new(whole.get(..len)?, &of, &starts)?, None, 0);
+        let document = Json::new(whole.get(..len)?, &of, &starts)?;
+        found.walk(&document, None, 0);
+        if let Some((text, of)) = embedded::lines(&document) {
+            texts.push_str(&text);
+            numbers.extend(of);
+        }
         at += len;
     }
-    (found.said.len() > 1).then_some(Documents::Of(found.said))
+    match found.said.len() {
+        0 | 1 => (!texts.is_empty()).then_some(Documents::Texts(texts, numbers)),
+        _ => Some(Documents::Of(found.said)),
+    }
 }
 
 /// The machines that are known so far, and where each is among them.
@@ -266,6 +279,24 @@ mod tests {
             );
             assert_eq!(found[1].2, last, "{text}");
         }
+    }
+
+    #[test]
+    fn texts_of_a_document_follow_each_other() {
+        let text = "[{\"user\":\"U1\",\"text\":\"db1:\\n```a\\nb```\"},\n{\"text\":\"c\"},\n{\"text\":\"db2:\\nd\\n\"}]";
+        let lines: Vec<Line<'_>> = (1..)
+            .zip(text.split('\n'))
+            .map(|(number, text)| Line { number, text })
+            .collect();
+        let Some(Documents::Texts(said, numbers)) = apart(&lines) else {
+            panic!("no texts");
+        };
+        let found: Vec<(u64, &str)> = numbers.into_iter().zip(said.lines()).collect();
+        let filled = found.into_iter().filter(|(_, line)| !line.is_empty());
+        assert_eq!(
+            filled.collect::<Vec<_>>(),
+            [(1, "db1:"), (1, "a"), (1, "b"), (3, "db2:"), (3, "d")]
+        );
     }
 
     #[test]

@@ -30,6 +30,7 @@ pub(super) fn lines(json: &Json<'_>) -> Option<(String, Vec<u64>)> {
         for (value, text) in values.iter().zip(&strings).filter(|_| is_text) {
             found.add(text, value.line().number);
         }
+        let mut inner = Vec::new();
         for value in values.iter().filter(|_| !is_text) {
             seen += 1;
             if seen > MAX_VALUES {
@@ -40,11 +41,13 @@ pub(super) fn lines(json: &Json<'_>) -> Option<(String, Vec<u64>)> {
                     found.add(&text, value.line().number);
                 }
             } else if let Some(object) = value.object() {
-                open.push(object.members().map(|(_, value)| value).collect());
+                inner.push(object.members().map(|(_, value)| value).collect());
             } else {
-                open.push(value.items());
+                inner.push(value.items());
             }
         }
+        // In the order in which they stand: what is said may have its name above it.
+        open.extend(inner.into_iter().rev());
         found.end();
     }
     (!found.numbers.is_empty()).then_some((found.text, found.numbers))
@@ -80,7 +83,10 @@ struct Found {
 impl Found {
     fn add(&mut self, text: &str, number: u64) {
         for line in text.split('\n') {
-            self.text.push_str(line.trim_end_matches('\r'));
+            // Chats put the marks of what is shown as it is beside it.
+            let line = line.trim_end_matches('\r');
+            let line = line.strip_prefix("```").unwrap_or(line);
+            self.text.push_str(line.strip_suffix("```").unwrap_or(line));
             self.text.push('\n');
             self.numbers.push(number);
         }

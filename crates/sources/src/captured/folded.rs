@@ -30,7 +30,7 @@ pub(super) fn unfolded(text: Cow<'_, str>, decode: fn(&[u8]) -> Cow<'_, str>) ->
     }
     let text = mail(text, decode);
     let text = ansible(text);
-    let tables = [csv, records, bars];
+    let tables = [csv, records, bars, psql];
     let text = match tables.into_iter().find_map(|table| table(&text)) {
         Some(cells) => Cow::Owned(cells),
         None => text,
@@ -246,7 +246,7 @@ fn csv(text: &str) -> Option<String> {
 }
 
 /// What columns of the hosts of records are called: tools have devices, instances and targets of their own.
-const OF_RECORDS: [&str; 10] = [
+const OF_RECORDS: [&str; 11] = [
     "computer",
     "computername",
     "fqdn",
@@ -254,6 +254,7 @@ const OF_RECORDS: [&str; 10] = [
     "host name",
     "hostname",
     "machine",
+    "pscomputername",
     "rechner",
     "server",
     "servername",
@@ -349,6 +350,48 @@ fn bars(text: &str) -> Option<String> {
         );
     }
     Some(out)
+}
+
+/// Rows of a table as psql prints them, in which a cell with several lines goes on where `+` stands at its end:
+/// ` db1  | Disk …  +`.
+fn psql(text: &str) -> Option<String> {
+    let is_ruler = |line: &str| {
+        let line = line.trim();
+        line.contains("-+-") && line.bytes().all(|b| matches!(b, b'-' | b'+'))
+    };
+    // As many lines as a text has are not kept beside it.
+    let ruler = text.split('\n').position(is_ruler)?;
+    let names = text.split('\n').nth(ruler.checked_sub(1)?)?;
+    let names: Vec<&str> = names.split('|').take(MAX_CELLS).collect();
+    // A bar in an output is one of its own.
+    let (host, output) = columns(&names).filter(|(_, output)| output + 1 == names.len())?;
+    let mut out = String::with_capacity(text.len() + text.len() / 4);
+    let (mut name, mut said) = ("", false);
+    for (at, line) in text.split('\n').enumerate() {
+        let cells: Vec<&str> = line.trim_end().splitn(names.len(), '|').collect();
+        let cell = cells.get(output).filter(|_| at > ruler);
+        let Some(cell) = cell else {
+            out.push_str(line);
+            out.push('\n');
+            continue;
+        };
+        name = Some(cells[host].trim().trim_end_matches(['+', ' ']))
+            .filter(|name| !name.is_empty())
+            .unwrap_or(name);
+        if !is_name(name) {
+            return None;
+        }
+        let cell = cell.strip_prefix(' ').unwrap_or(cell);
+        push(
+            &mut out,
+            Some(name),
+            cell.strip_suffix('+').unwrap_or(cell).trim_end(),
+            1,
+        );
+        said = true;
+    }
+    out.pop();
+    said.then_some(out)
 }
 
 /// Fewest characters of a line of base64 without a heading that says what it is, and fewest of such lines.
@@ -533,6 +576,18 @@ mod tests {
                 row(3, "SQL2", "Name,StartingOffset"),
                 row(3, "SQL2", "x,5"),
                 row(4, "SQL1", "y,6")
+            ]
+        );
+        assert_eq!(
+            of(
+                " host |  output \n------+---------\n db1  | a | b  +\n      |   c    +\n      | d\n web2 | e\n(2 rows)\n"
+            )[2..],
+            [
+                row(3, "db1", "a | b"),
+                row(4, "db1", "  c"),
+                row(5, "db1", "d"),
+                row(6, "web2", "e"),
+                row(7, "", "(2 rows)")
             ]
         );
         // A table of a tool that asks many machines.

@@ -231,6 +231,11 @@ fn tags(text: &str) -> String {
                 end_line(&mut out);
                 in_row = !closes;
             }
+            // What stands in a cell as it is has lines of its own.
+            "pre" if !closes && in_row => {
+                in_row = false;
+                end_line(&mut out);
+            }
             "table" => {
                 in_row = false;
                 end_line(&mut out);

@@ -221,10 +221,16 @@ pub fn machines(file: &str, bytes: &[u8], cut: bool, number: u32) -> Vec<Capture
     }
     let mut groups = hosts::apart(lines);
     let mut unread = Vec::new();
-    let (documents, texts);
+    let (documents, texts, inner);
     if let [(None, lines)] = groups.as_slice() {
+        let mut named = None;
         documents = match documents::apart(lines) {
             Some(Documents::Of(said)) => said,
+            Some(Documents::Texts(said, numbers)) => {
+                inner = Text::new(said.as_bytes(), false);
+                named = titles::apart(&inner.renumbered(&numbers));
+                Vec::new()
+            }
             Some(Documents::Broken(line)) => {
                 unread.push(broken_off(file, line));
                 Vec::new()
@@ -241,7 +247,7 @@ pub fn machines(file: &str, bytes: &[u8], cut: bool, number: u32) -> Vec<Capture
                 .zip(&texts)
                 .map(|(said, text)| (Some(said.host.clone()), text.renumbered(&said.numbers)))
                 .collect();
-        } else if let Some(apart) = titles::apart(lines) {
+        } else if let Some(apart) = named.or_else(|| titles::apart(lines)) {
             groups = apart;
         }
     }

@@ -6,7 +6,8 @@
 //! [1] 09:12:44 [SUCCESS] db1            parallel-ssh
 //! Finished on db1:                      Bolt
 //! ## db1                                Markdown, `h2. db1` in Jira
-//! *db1*                                 Slack, Jira
+//! *db1*, --- db1 ---, | db1             Slack, Jira; loops; what becomes of a table in a page
+//! node/db1                              kubectl
 //! db1: |                                YAML
 //! [02.05.24, 14:12:01] Anna: db1        what is exported of a chat
 //! …; filename="db1.txt"                 a part of a mail
@@ -17,7 +18,7 @@
 
 use std::collections::BTreeSet;
 
-use super::hostname::is_machine;
+use super::hostname::{is_address, is_machine, is_name};
 use super::hosts::{Group, by};
 use super::servers::in_folder;
 use super::text::Line;
@@ -142,24 +143,44 @@ fn of_chat(lines: &[Line<'_>]) -> Option<(String, usize)> {
     (is_timed && is_machine(name)).then(|| (name.to_owned(), 1))
 }
 
-/// `db1`, `*db1*`.
+/// `db1`, `*db1*`, `--- node/db1 ---`, `Connecting to db1...`, `3) db1 (10.0.0.5)`.
 fn alone(lines: &[Line<'_>]) -> Option<(String, usize)> {
-    let name = lines.first()?.text.trim().trim_matches(['*', '_', '`']);
-    is_machine(name).then(|| (name.to_owned(), 1))
+    let dress = |c: char| c == ' ' || "*_`-=~+|#<>[]:@.…".contains(c);
+    let text = lines.first()?.text.trim().trim_matches(dress);
+    let beside = text
+        .strip_suffix(')')
+        .and_then(|text| text.split_once(" ("))
+        .or_else(|| text.split_once(" - "));
+    let title = match beside {
+        Some((name, address)) if is_address(address) => name,
+        _ => text,
+    };
+    last_word(title).map(|name| (name.to_owned(), 1))
+}
+
+/// The machine of a name, which kubectl writes with what it is: `node/worker1`, `pod/tools-7xk2p`.
+fn machine(name: &str) -> Option<&str> {
+    const KINDS: [&str; 8] = [
+        "host", "machine", "node", "nodes", "pod", "pods", "vm", "vmi",
+    ];
+    match name.split_once('/') {
+        Some((kind, name)) => (KINDS.contains(&kind) && is_name(name)).then_some(name),
+        None => is_machine(name).then_some(name),
+    }
 }
 
 /// The name that a title is, or ends with behind a word that tells what it is.
 fn last_word(title: &str) -> Option<&str> {
-    const BEFORE: [&str; 9] = [
-        "on", "from", "of", "for", "at", "host", "server", "node", "machine",
+    const BEFORE: [&str; 16] = [
+        "on", "from", "of", "for", "at", "to", "and", "is", "ssh", "host", "server", "node",
+        "machine", "vm", "name", "guest",
     ];
     let (before, name) = title.rsplit_once(' ').unwrap_or(("", title));
-    let word = before
-        .rsplit(' ')
-        .next()
-        .unwrap_or_default()
-        .to_ascii_lowercase();
-    ((before.is_empty() || BEFORE.contains(&&*word)) && is_machine(name)).then_some(name)
+    let word = before.rsplit(' ').next().unwrap_or_default();
+    let word = word.trim_end_matches([':', '.', ')']).to_ascii_lowercase();
+    let is_count = !before.contains(' ') && word.bytes().all(|b| b.is_ascii_digit());
+    let is_told = before.is_empty() || is_count || BEFORE.contains(&&*word);
+    machine(name).filter(|_| is_told)
 }
 
 #[cfg(test)]
@@ -192,6 +213,19 @@ mod tests {
             ("h2. Server db1", "h2. Server db2"),
             ("Finished on db1:", "Finished on db2:"),
             ("*db1*", "*db2*"),
+            ("--- db1 ---", "--- db2 ---"),
+            ("| db1", "| db2"),
+            ("== db1", "== db2"),
+            (">>> db1 <<<", ">>> db2 <<<"),
+            ("[db1]", "[db2]"),
+            ("Server db1", "Server db2"),
+            ("Connecting to db1...", "Connecting to db2..."),
+            ("1. db1", "2. db2"),
+            ("db1 (10.0.0.5)", "db2 (10.0.0.6)"),
+            ("VM: db1", "VM: db2"),
+            ("node/db1", "node/db2"),
+            ("=== pod/db1 ===", "=== pod/db2 ==="),
+            ("on node/db1:", "on node/db2:"),
             ("db1: |", "db2: |"),
             (
                 "Content-Disposition: attachment; filename=\"db1.txt\"",
@@ -236,6 +270,10 @@ mod tests {
             ("## sda1", "## sdb1"),
             ("Before:", "After:"),
             ("naa.6005", "naa.6006"),
+            ("dev/sda1", "dev/sdb1"),
+            ("--- sda1 ---", "--- sdb1 ---"),
+            ("1. sda1", "2. sdb1"),
+            ("copied 5 db1", "copied 6 db2"),
         ] {
             let text = format!("{}{}", offset(one, 1_048_576), offset(other, 32_256));
             assert_eq!(machines(&text), [], "{one}");
