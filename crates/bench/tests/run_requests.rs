@@ -153,9 +153,9 @@ fn latency_counts_from_when_a_request_was_due() {
             .sum();
         assert!(long >= 175, "{kind}: {long}");
         assert!(sample.reads.latencies.least() < Duration::from_millis(20));
-        // And all were made up for.
+        // And they were made up for, besides those before the stall. Of those behind it, a busy machine may not come to all in time.
         assert!(
-            (800..=1010).contains(&sample.reads.requests),
+            (300 + long..=1010).contains(&sample.reads.requests),
             "{kind}: {}",
             sample.reads.requests
         );

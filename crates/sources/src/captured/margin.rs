@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::hostname::{is_domain, is_machine, is_name};
+use super::hostname::{is_address, is_domain, is_machine, is_name};
 
 /// A sort of margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -181,6 +181,8 @@ pub(super) fn hosts<'t>(lines: &mut [&'t str]) -> Option<Vec<&'t str>> {
         certain && others == 0 && counts.values().all(|count| *count > 2)
     };
     by_form(lines, behind_a_sign, |_, _| true)
+        .or_else(|| by_form(lines, behind_marks, is_certain))
+        .or_else(|| by_form(lines, behind_a_colon, is_certain))
         .or_else(|| by_form(lines, behind_a_blank, is_certain))
         .or_else(|| by_form(lines, behind_a_comma, is_certain))
 }
@@ -246,6 +248,54 @@ fn in_brackets(text: &str) -> Option<(&str, &str)> {
         .iter()
         .find_map(|word| rest.trim_start().strip_prefix(word));
     Some((name, said.unwrap_or(rest)))
+}
+
+/// `(db1) …`, `db1> …`, `db1 -> …`, `node/db1: …`, `host=db1 …`, `db1 [10.0.0.5]: …`, `stdout db1: …`: what loops put there.
+fn behind_marks(line: &str) -> Option<(&str, &str)> {
+    const WORDS: [&str; 9] = [
+        "stdout ",
+        "out ",
+        "OUT ",
+        "host=",
+        "hostname=",
+        "server=",
+        "node=",
+        "node/",
+        "pod/",
+    ];
+    const ENDS: [&str; 15] = [
+        ":out] ", "] out: ", " out: ", ") ", "> ", "# ", "} ", "] ", " - ", " > ", " # ", " -> ",
+        " => ", " : ", ": ",
+    ];
+    let text = line
+        .trim_start()
+        .trim_start_matches(['(', '<', '[', '{', '@']);
+    let word = WORDS.iter().find_map(|word| text.strip_prefix(word));
+    let text = word.unwrap_or(text);
+    let is_sign = |c: char| !(c.is_ascii_alphanumeric() || "._-".contains(c));
+    let (name, rest) = text.split_at(text.find(is_sign).unwrap_or(text.len()));
+    let address = rest
+        .strip_prefix(" [")
+        .and_then(|rest| rest.split_once(']'))
+        .or_else(|| rest.strip_prefix(" (")?.split_once(')'));
+    let rest = match address {
+        Some((address, rest)) if is_address(address) => rest,
+        _ => rest,
+    };
+    let ends = ENDS.into_iter().chain(word.map(|_| " "));
+    // Blanks at the end of a line are often lost.
+    let said = ends.into_iter().find_map(|end| {
+        let is_bare = rest == end.trim_end();
+        rest.strip_prefix(end).or(is_bare.then_some(""))
+    })?;
+    let tells = is_domain(name) || is_machine(name);
+    tells.then_some((name, said))
+}
+
+/// `db1:Disk …`, whose blanks are the line's own.
+fn behind_a_colon(line: &str) -> Option<(&str, &str)> {
+    let (name, rest) = line.split_once(':')?;
+    (is_domain(name) || is_machine(name)).then_some((name, rest))
 }
 
 /// `db1.example.net Disk …`, as knife prints it.

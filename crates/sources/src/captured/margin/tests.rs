@@ -140,6 +140,36 @@ fn hosts_stand_before_lines() {
         ];
         assert_eq!(of(text).as_deref(), Some(&lines[..]), "{text}");
     }
+    for (open, close) in [
+        ("(", ") "),
+        ("<", "> "),
+        ("", "> "),
+        ("", "# "),
+        ("", " - "),
+        ("", " -> "),
+        ("", " => "),
+        ("", ":"),
+        ("@", ": "),
+        ("[", ":out] "),
+        ("node/", ": "),
+        ("host=", " "),
+        ("stdout ", " "),
+        ("", " out: "),
+        ("", " [10.0.0.5]: "),
+    ] {
+        let line = |host: &str, said: &str| format!("{open}{host}{close}{said}");
+        let said = ["a b", "  c", "d"];
+        let text = ["db1", "db2"].map(|host| said.map(|said| line(host, said)).join("\n"));
+        let text = text.join("\n");
+        let mut lines: Vec<&str> = text.split('\n').collect();
+        let found = hosts(&mut lines);
+        assert_eq!(
+            found.as_deref(),
+            Some(&["db1", "db1", "db1", "db2", "db2", "db2"][..]),
+            "{text}"
+        );
+        assert_eq!(lines, [said, said].concat(), "{text}");
+    }
     // Aligned, and the name may be that of a domain, or an address.
     let lines = of("a.b.net a b\na.b.net  c\na.b.net d\na.b.net");
     let expected = [
