@@ -82,6 +82,10 @@ impl Desk {
         self.run_on(true, options)
     }
 
+    #[expect(
+        clippy::print_stderr,
+        reason = "shown where a test fails: why a tool did not run"
+    )]
     fn run_on(&self, is_2003: bool, options: &[&str]) -> (i32, String, String) {
         let keys = self.folder.path().join("keys");
         std::fs::write(&keys, "\r\n\r\n\r\n\r\n").expect("writable");
@@ -104,6 +108,7 @@ impl Desk {
             }
             output = run();
         }
+        eprintln!("{}", String::from_utf8_lossy(&output.stderr));
         let failed = std::fs::read_to_string(self.folder.path().join("stub.err"));
         assert!(failed.is_err(), "a stub failed: {failed:?}");
         let said = String::from_utf8_lossy(&output.stdout).replace("\r\n", "\n");
