@@ -172,7 +172,7 @@ pub(crate) struct Check {
 
 impl Check {
     /// The command line where it is a `check` without a fault. Scripts start one for every image, and making the options of all other
-    /// verbs would be a quarter of its time. What this does not take, the whole command line explains.
+    /// verbs would be a quarter of its instructions. What this does not take, the whole command line explains.
     pub(crate) fn alone() -> Option<Check> {
         let mut words = std::env::args_os().skip(1).peekable();
         if words.peek()? != "check" {

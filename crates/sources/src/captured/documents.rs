@@ -113,7 +113,10 @@ pub(super) fn apart(lines: &[Line<'_>]) -> Option<Documents> {
         let (whole, starts) = json::joined(&of);
         let document = Json::new(whole.get(..len)?, &of, &starts)?;
         found.walk(&document, None, 0);
-        if let Some((text, of)) = embedded::lines(&document) {
+        // Asked for only as long as no machines are told.
+        if found.said.len() < 2
+            && let Some((text, of)) = embedded::lines(&document)
+        {
             texts.push_str(&text);
             numbers.extend(of);
         }

@@ -80,7 +80,7 @@ fn behind_a_sign(line: &str) -> Option<(&str, &str)> {
     Some((name, rest.strip_prefix(blank).unwrap_or(rest)))
 }
 
-/// `[db1] …`, and with what programs say besides: `[root@db1:22] out: …`, `[root@db1 command-step] [NORMAL] …`.
+/// `[db1] …`, and with what programs say besides: `[db1:out] …`, `[root@db1:22] out: …`, `[root@db1 command-step] [NORMAL] …`.
 fn in_brackets(text: &str) -> Option<(&str, &str)> {
     let (inner, rest) = text.strip_prefix('[')?.split_once(']')?;
     let inner = inner.strip_prefix("pod/").unwrap_or(inner);
@@ -88,7 +88,7 @@ fn in_brackets(text: &str) -> Option<(&str, &str)> {
     let name = inner.split([' ', '/']).next()?;
     let port = name
         .rsplit_once(':')
-        .filter(|(_, port)| port.parse::<u16>().is_ok());
+        .filter(|(_, port)| *port == "out" || port.parse::<u16>().is_ok());
     let name = port.map_or(name, |(name, _)| name);
     let says = ["out:", "[NORMAL]", "[INFO]"];
     let said = says
@@ -110,13 +110,10 @@ fn behind_marks(line: &str) -> Option<(&str, &str)> {
         "node/",
         "pod/",
     ];
-    const ENDS: [&str; 15] = [
-        ":out] ", "] out: ", " out: ", ") ", "> ", "# ", "} ", "] ", " - ", " > ", " # ", " -> ",
-        " => ", " : ", ": ",
+    const ENDS: [&str; 12] = [
+        " out: ", ") ", "> ", "# ", "} ", " - ", " > ", " # ", " -> ", " => ", " : ", ": ",
     ];
-    let text = line
-        .trim_start()
-        .trim_start_matches(['(', '<', '[', '{', '@']);
+    let text = line.trim_start().trim_start_matches(['(', '<', '{', '@']);
     let word = WORDS.iter().find_map(|word| text.strip_prefix(word));
     let text = word.unwrap_or(text);
     let is_sign = |c: char| !(c.is_ascii_alphanumeric() || "._-".contains(c));
