@@ -758,7 +758,9 @@ fn a_device_is_only_written_to_again_with_consent_given_again() {
     let mut child = start(here.path(), &[&consent, &writes, QUICK, LONG]);
     let journal = format!("straddle-bench-{}.journal", disk.name());
     wait_for(&mut child, &here.path().join(&journal), "sample", 4);
-    // As long as it goes on, nobody else gets the device.
+    // As long as it is there, nobody else gets the device. It is halted, so that it is not done before that is seen.
+    let pid = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(pid, rustix::process::Signal::STOP).expect("SIGSTOP");
     let other = bench(
         here.path(),
         &[&consent, &writes, QUICK, &["--journal", "other"]],
