@@ -688,7 +688,7 @@ fn pages_studies_and_profiles_are_found_by_names_that_people_know() {
                 "profile show atlas",
                 2,
                 &[
-                    "`atlas` is a part of the names of several profiles: atlas-15k-ii, atlas-10k-v, atlas-10k, atlas-iii",
+                    "`atlas` may be any of several; name one: atlas-15k-ii (Maxtor Atlas 15K II, 73 GB); atlas-10k-v",
                 ],
             ),
             (
@@ -705,6 +705,36 @@ fn pages_studies_and_profiles_are_found_by_names_that_people_know() {
                 "predict --disk 15k7 --raid 5 --disks 8 --requests 200 --sensitivity 0 --rw read",
                 0,
                 &["profile raid5 of 8 cheetah-15k7"],
+            ),
+            (
+                "predict --disk 15k --raid 5 --disks 8 --rw write",
+                2,
+                &[
+                    "`15k` may be any of several; name one: cheetah-15k7 (Seagate Cheetah 15K.7, 450 GB); ultrastar-15k450-450",
+                ],
+            ),
+            (
+                "predict --disk 7200rpm --raid 10 --disks 4 --rw write",
+                2,
+                &["`7200rpm` may be any of several", "ultrastar-7k4000 (HGST"],
+            ),
+            (
+                "predict --disk nvme --raid 10 --disks 4 --requests 200 --sensitivity 0 --rw read",
+                0,
+                &["profile raid10 of 4 nvme-tlc"],
+            ),
+            (
+                "predict --disk nl-sas --raid 6 --disks 8 --rw write",
+                2,
+                &[
+                    "there is no profile of a single disk or SSD `nl-sas`",
+                    "a speed such as 15k or 7200",
+                ],
+            ),
+            (
+                "predict --disk msa60-p800 --raid 5 --disks 8 --rw write",
+                2,
+                &["--disk is msa60-p800, which has [controller]"],
             ),
             ("PREDICT --scenario log", 0, &["log-structured"]),
         ],

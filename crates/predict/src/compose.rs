@@ -43,11 +43,8 @@ const STRIPE_UNIT: (f64, f64, f64) = (65_536.0, 16_384.0, 1_048_576.0);
 /// # Errors
 /// A profile that is not of a single device, a level that is none, or too few members for it.
 pub fn compose(disk: Profile, array: &Array) -> Result<Profile, Refusal> {
-    if let Some((model, _)) = disk
-        .sections()
-        .find(|(m, _)| matches!(m.section, "array" | "cache" | "controller"))
-    {
-        let found = format!("{}, which has [{}]", disk.name, model.section);
+    if let Some(section) = disk.section_of_several() {
+        let found = format!("{}, which has [{section}]", disk.name);
         return Err(Refusal::new(
             "--disk",
             found,

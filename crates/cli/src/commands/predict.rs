@@ -20,7 +20,7 @@ use straddle::workload::offset::Offset;
 use straddle::workload::{Percent, Workload};
 
 use super::kept::Keeper;
-use super::profile::{load, read, with};
+use super::profile::{load, load_device, read, with};
 use super::screen::Screen;
 use crate::args::predict::{ArrivalsArg, Asked, At, Predict, PredictFormat};
 use crate::exit::CLEAN;
@@ -120,10 +120,11 @@ pub(crate) fn run(args: &Predict) -> anyhow::Result<u8> {
 
 /// The system that was named, by a profile or by its parts, and the profile to look its parameters up in.
 fn system(args: &Predict) -> anyhow::Result<Option<(&str, Profile)>> {
-    let Some(name) = args.profile.as_deref().or(args.disk.as_deref()) else {
-        return Ok(None);
+    let (name, profile) = match (args.profile.as_deref(), args.disk.as_deref()) {
+        (Some(name), _) => (name, load(name)?),
+        (None, Some(disk)) => (disk, load_device(disk)?),
+        (None, None) => return Ok(None),
     };
-    let profile = load(name)?;
     let (Some(level), Some(members)) = (&args.raid, args.disks) else {
         return Ok(Some((name, profile)));
     };

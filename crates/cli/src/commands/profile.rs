@@ -112,22 +112,42 @@ fn document(profiles: &[Profile]) -> anyhow::Result<()> {
     Ok(output::print(&pretty(&forms::Document::new(profiles))?)?)
 }
 
-/// A profile by its name, or from a file.
+/// A profile by its name or what people say instead, or from a file.
 pub(super) fn load(name: &str) -> anyhow::Result<Profile> {
+    loaded(name, "profile", registry::find)
+}
+
+/// That of a single disk or SSD, of which an array is made.
+pub(super) fn load_device(name: &str) -> anyhow::Result<Profile> {
+    // What is no device is refused where the array is made, with the reason.
+    let is_whole = registry::text(name).is_some();
+    let find = if is_whole {
+        registry::find
+    } else {
+        registry::find_device
+    };
+    loaded(name, "profile of a single disk or SSD", find)
+}
+
+type Find = fn(&str) -> Result<&'static str, Vec<&'static str>>;
+
+fn loaded(name: &str, what: &str, find: Find) -> anyhow::Result<Profile> {
     let is_file = name.ends_with(".toml") || name.contains(['/', '\\']);
     if !is_file {
         let is_refused = registry::REFUSED
             .iter()
             .any(|(refused, _)| *refused == name);
-        return match registry::find(name) {
+        return match find(name) {
             Ok(known) => Ok(registry::load(known)?),
             Err(_) if is_refused => Ok(registry::load(name)?),
-            Err(several) if !several.is_empty() => bail!(
-                "`{name}` is a part of the names of several profiles: {}; a part that only one has is enough",
-                several.join(", ")
-            ),
+            Err(several) if !several.is_empty() => {
+                bail!(
+                    "`{name}` may be any of several; name one: {}",
+                    titled(&several)
+                )
+            }
             Err(_) => bail!(
-                "there is no profile `{name}`{}; `straddle profile list` lists them, and the name of your own file must end in .toml",
+                "there is no {what} `{name}`{}; `straddle profile list` lists them, and the name of your own file must end in .toml",
                 alike(name)
             ),
         };
@@ -139,14 +159,26 @@ pub(super) fn load(name: &str) -> anyhow::Result<Profile> {
     Ok(profile)
 }
 
-/// Profiles whose names begin as a name does, or have it inside, as a part of a message.
+/// Names of profiles, each with what it is.
+fn titled(names: &[&str]) -> String {
+    let title = |name: &&str| {
+        let title = registry::load(name).map_or_else(|_| String::new(), |profile| profile.title);
+        format!("{name} ({title})")
+    };
+    let names: Vec<String> = names.iter().map(title).collect();
+    names.join("; ")
+}
+
+/// Profiles whose names begin as a name does, or have it inside, as a part of a message; else what a disk may be called by.
 fn alike(name: &str) -> String {
     let begin: String = name.to_lowercase().chars().take(3).collect();
     let names = registry::PROFILES.iter().map(|(known, _)| *known);
-    let names = names.filter(|known| !begin.is_empty() && known.contains(&begin));
+    let names = names.filter(|known| begin.len() > 2 && known.contains(&begin));
     let names: Vec<&str> = names.take(8).collect();
     match names.is_empty() {
-        true => String::new(),
+        true => {
+            " (say a name, a maker, a speed such as 15k or 7200, or nvme, sata, qlc)".to_owned()
+        }
         false => format!(" (is it one of {}?)", names.join(", ")),
     }
 }

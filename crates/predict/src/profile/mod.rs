@@ -56,6 +56,27 @@ impl Profile {
         models.filter_map(|model| Some((*model, self.sections.get(model.section)?)))
     }
 
+    /// Whether it is of one disk or SSD, of which arrays are made.
+    pub(crate) fn is_single(&self) -> bool {
+        self.section_of_several().is_none()
+    }
+
+    /// The highest section that a single disk or SSD does not have.
+    pub(crate) fn section_of_several(&self) -> Option<&'static str> {
+        let mut sections = self.sections().map(|(model, _)| model.section);
+        sections.find(|section| matches!(*section, "array" | "cache" | "controller"))
+    }
+
+    /// How fast its disks turn, in revolutions a minute, if they do.
+    pub(crate) fn rotation(&self) -> Option<f64> {
+        let mut figures = self.section("disk")?.figures();
+        let (_, speed) = figures.find(|(key, _)| key.name == "rotation")?;
+        match speed.value {
+            Value::Number(speed) => Some(speed),
+            _ => None,
+        }
+    }
+
     /// The same with another value for `SECTION.KEY`, as a flag or a study says. A section that was absent appears.
     ///
     /// # Errors

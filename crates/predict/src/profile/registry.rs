@@ -99,13 +99,74 @@ pub const REFUSED: &[(&str, &str)] = &[(
     "a conventional disk: what one that shingles its tracks does with a random write depends on a media cache and on cleaning that no maker describes",
 )];
 
-/// The name of a profile, from that name or a part of it that no other has.
+/// The name of a profile, from that name, a part of it that no other has, or what people say instead: `15k`, `seagate`.
 ///
 /// # Errors
-/// All names that have this part; none where there is no such name.
+/// All that it may be; none where there is no such profile.
 pub fn find(asked: &str) -> Result<&'static str, Vec<&'static str>> {
-    let names: Vec<&'static str> = PROFILES.iter().map(|(name, _)| *name).collect();
-    one_of(asked, &names, |name| name)
+    among(asked, |_| true)
+}
+
+/// The same of single disks and SSDs, of which arrays are made.
+///
+/// # Errors
+/// All that it may be; none where there is no such profile.
+pub fn find_device(asked: &str) -> Result<&'static str, Vec<&'static str>> {
+    among(asked, Profile::is_single)
+}
+
+fn among(
+    asked: &str,
+    is_meant: impl Fn(&Profile) -> bool,
+) -> Result<&'static str, Vec<&'static str>> {
+    let asked = asked.trim().to_lowercase();
+    if let Some((name, _)) = PROFILES.iter().find(|(name, _)| *name == asked) {
+        return Ok(name);
+    }
+    let read = |(name, text): &(&'static str, &str)| Some((*name, Profile::read(name, text).ok()?));
+    let mut profiles: Vec<(&str, Profile)> = PROFILES.iter().filter_map(read).collect();
+    profiles.retain(|(_, profile)| is_meant(profile));
+    let only = |found: Vec<&'static str>| match found.as_slice() {
+        [one] => Ok(*one),
+        _ => Err(found),
+    };
+    let that = |is_it: &dyn Fn(&str, &Profile) -> bool| -> Vec<&'static str> {
+        let found = profiles
+            .iter()
+            .filter(|(name, profile)| is_it(name, profile));
+        found.map(|(name, _)| *name).collect()
+    };
+    // Before the names: in some it stands by chance.
+    if let Some(speed) = speed(&asked) {
+        return only(that(&|_, profile| {
+            profile.is_single() && profile.rotation() == Some(speed)
+        }));
+    }
+    let names = that(&|_, _| true);
+    one_of(&asked, &names, |name| name).or_else(|found| {
+        let words: Vec<&str> = asked.split([' ', '-', '_']).collect();
+        let is_told = |profile: &Profile| {
+            let title = profile.title.to_lowercase();
+            let mut told = title.split([' ', ',', '(', ')']);
+            asked.len() > 1 && words.iter().all(|word| told.any(|known| known == *word))
+        };
+        only(that(&|name, profile| {
+            found.contains(&name) || is_told(profile)
+        }))
+    })
+}
+
+/// How fast a disk turns, in revolutions a minute, as people say it: `15k`, `7.2k`, `7200`, `10,000 rpm`.
+fn speed(asked: &str) -> Option<f64> {
+    let text: String = asked.chars().filter(|c| !" ,'-".contains(*c)).collect();
+    let text = text.strip_suffix("rpm").unwrap_or(&text);
+    let number = match text.strip_suffix('k') {
+        Some(thousands) => thousands.parse::<f64>().ok()? * 1000.0,
+        None => text.parse().ok()?,
+    };
+    (1000.0..100_000.0)
+        .contains(&number)
+        .then(|| number.round())
 }
 
 /// The one of several names that is meant: the whole name, what people know it by, or a part that no other name has.
@@ -200,6 +261,8 @@ mod tests {
             assert_eq!(load(asked).expect("one of ours").name, name);
         }
         assert_eq!(find("nobody"), Err(vec![]));
+        assert_eq!(find("eva"), Ok("eva8100"));
+        assert_eq!(find_device("eva"), Err(vec![]), "an array");
         assert_eq!(find(""), Err(vec![]));
         assert_eq!(find("f"), Err(vec![]), "a letter is no name");
         assert_eq!(
@@ -215,6 +278,42 @@ mod tests {
             load("atlas").expect_err("several").to_string(),
             "the profile is atlas, which is a part of several names; expected one of atlas-15k-ii, atlas-10k-v, atlas-10k, atlas-iii"
         );
+    }
+
+    /// None of them is a drive of 2004 because its name has the word.
+    #[test]
+    fn what_people_say_instead_of_a_name() {
+        let slow = [
+            "barracuda-es2",
+            "ultrastar-7k4000",
+            "ultrastar-hc310-512e",
+            "ultrastar-hc310-4kn",
+            "deskstar-7k1000c",
+        ];
+        for asked in ["7200", "7.2k", "7200rpm", "7,200 RPM"] {
+            let found = find_device(asked).expect_err("several");
+            assert!(slow.iter().all(|name| found.contains(name)), "{found:?}");
+            assert!(!found.contains(&"cheetah-15k7"), "{found:?}");
+        }
+        let fast = vec![
+            "cheetah-15k7",
+            "ultrastar-15k450-450",
+            "ultrastar-15k450-300",
+            "ultrastar-c15k600",
+            "atlas-15k-ii",
+        ];
+        assert_eq!(find_device("15k"), Err(fast.clone()));
+        assert_eq!(find("15K rpm"), Err(fast));
+        assert_eq!(find_device("5400"), find("5400rpm"));
+        assert_eq!(find_device("nvme"), Ok("nvme-tlc"));
+        assert_eq!(find_device("15k7"), Ok("cheetah-15k7"));
+        assert_eq!(find_device("travelstar"), Ok("travelstar-5k320"));
+        assert_eq!(
+            find_device("seagate cheetah"),
+            Err(vec!["cheetah-15k7", "cheetah-9lp", "cheetah-4lp"])
+        );
+        assert_eq!(find_device("quantum"), Err(vec!["atlas-10k", "atlas-iii"]));
+        assert_eq!(find("30000000"), Err(vec![]));
     }
 
     #[test]
