@@ -1,5 +1,5 @@
-//! What unpacking costs alone: `unpack FILE` throws away what is in a packed file. `cargo xtask bench evidence` measures reading a packed
-//! log beside it.
+//! What unpacking costs alone: `unpack FILE` throws away what is in a packed file. `cargo xtask bench evidence` and `bench hosts` measure
+//! reading packed logs and archives beside it.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

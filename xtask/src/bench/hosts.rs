@@ -22,11 +22,15 @@ const ROUNDS: usize = 10;
 /// Measures, and archives the figures under benches/.
 pub(crate) fn hosts() -> Result<()> {
     run(cargo().args(["build", "--quiet", "--release", "--package", "straddle-cli"]))?;
-    let straddle = repository().join("target/release/straddle");
+    run(cargo()
+        .args(["build", "--quiet", "--release", "--package", "straddle-io"])
+        .args(["--example", "unpack"]))?;
+    let release = repository().join("target/release");
+    let (straddle, unpack) = (release.join("straddle"), release.join("examples/unpack"));
     let scratch = Scratch::new()?;
     let mut archive = Archive::new();
     captures(&straddle, &scratch.0, &mut archive)?;
-    support(&straddle, &scratch.0, &mut archive)?;
+    support(&straddle, &unpack, &scratch.0, &mut archive)?;
     archive.write("hosts", "cargo xtask bench hosts")
 }
 
@@ -78,8 +82,9 @@ fn captures(straddle: &Path, scratch: &Path, archive: &mut Archive) -> Result<()
     Ok(())
 }
 
-fn support(straddle: &Path, scratch: &Path, archive: &mut Archive) -> Result<()> {
-    let straddle = straddle.to_string_lossy();
+/// Beside what people unpack with, and beside nothing but the decompressor that straddle has: what it adds, and what the library costs.
+fn support(straddle: &Path, unpack: &Path, scratch: &Path, archive: &mut Archive) -> Result<()> {
+    let (straddle, own) = (straddle.to_string_lossy(), unpack.to_string_lossy());
     for (packer, end) in [("xz", "xz"), ("gzip", "gz")] {
         let folder = scratch.join(format!("support-{end}"));
         std::fs::create_dir(&folder)?;
@@ -88,10 +93,13 @@ fn support(straddle: &Path, scratch: &Path, archive: &mut Archive) -> Result<()>
         }
         let path = folder.to_string_lossy();
         // As many at once as the other uses processors.
-        let unpack =
-            format!("find {path} -type f -print0 | xargs -0 -n 1 -P 2 {packer} -dc > /dev/null");
+        let each = |program: &str| {
+            format!("find {path} -type f -print0 | xargs -0 -n 1 -P 2 {program} > /dev/null")
+        };
+        let (unpack, alone) = (each(&format!("{packer} -dc")), each(&own));
         let tools = [
             ("unpacking alone", vec!["sh", "-c", &unpack]),
+            ("straddle's decompressor alone", vec!["sh", "-c", &alone]),
             ("straddle check --summary", summary(&straddle, &path)),
         ];
         let series = interleaved(&tools, ROUNDS)?;
