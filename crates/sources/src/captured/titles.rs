@@ -10,6 +10,7 @@
 //! node/db1                              kubectl
 //! db1: |                                YAML
 //! [02.05.24, 14:12:01] Anna: db1        what is exported of a chat
+//! On the second one, db2, I get:        what people write
 //! …; filename="db1.txt"                 a part of a mail
 //! ```
 //!
@@ -28,7 +29,15 @@ use super::{TOOLS, one};
 type Form = fn(&[Line<'_>]) -> Option<(String, usize)>;
 
 /// In this order they are tried.
-const FORMS: [Form; 6] = [of_file, of_job, of_chapter, of_sentence, of_chat, alone];
+const FORMS: [Form; 7] = [
+    of_file,
+    of_job,
+    of_chapter,
+    of_sentence,
+    of_chat,
+    alone,
+    announced,
+];
 
 /// Most names of one form that are looked into.
 const MAX_NAMES: usize = 4096;
@@ -158,6 +167,43 @@ fn alone(lines: &[Line<'_>]) -> Option<(String, usize)> {
     last_word(title).map(|name| (name.to_owned(), 1))
 }
 
+/// Most words of a sentence that announces an output.
+const MAX_WORDS: usize = 16;
+
+/// `On the first server (db1) I get:`, `and on db2, the second one:`, `Old server:`.
+fn announced(lines: &[Line<'_>]) -> Option<(String, usize)> {
+    const KINDS: [&str; 11] = [
+        "box", "cluster", "guest", "host", "instance", "machine", "node", "replica", "server",
+        "system", "vm",
+    ];
+    let dress = |c: char| c == ' ' || "*_#>".contains(c);
+    let text = lines.first()?.text.trim_matches(dress).strip_suffix(':')?;
+    let bare = |word: &'_ str| {
+        word.trim_matches(|c: char| "(),.;'\"`*[]".contains(c))
+            .to_owned()
+    };
+    let words: Vec<String> = text
+        .split_whitespace()
+        .take(MAX_WORDS + 1)
+        .map(bare)
+        .collect();
+    if words.len() > MAX_WORDS {
+        return None;
+    }
+    let mut names = words.iter().filter(|word| is_machine(word));
+    match (names.next(), names.next()) {
+        (Some(name), None) => Some((name.clone(), 1)),
+        (None, _) if (2..=4).contains(&words.len()) => {
+            let name = words.join("-").to_lowercase();
+            let is_told = words
+                .iter()
+                .any(|word| KINDS.contains(&&*word.to_lowercase()));
+            (is_told && is_name(&name)).then_some((name, 1))
+        }
+        _ => None,
+    }
+}
+
 /// The machine of a name, which kubectl writes with what it is: `node/worker1`, `pod/tools-7xk2p`.
 fn machine(name: &str) -> Option<&str> {
     const KINDS: [&str; 8] = [
@@ -227,6 +273,12 @@ mod tests {
             ("=== pod/db1 ===", "=== pod/db2 ==="),
             ("on node/db1:", "on node/db2:"),
             ("db1: |", "db2: |"),
+            ("Server 1 (db1):", "Server 2 (db2):"),
+            (
+                "On the first server (db1) I get:",
+                "and on the second one, `db2`:",
+            ),
+            ("**db1, which is fast:**", "**And the slow db2:**"),
             (
                 "Content-Disposition: attachment; filename=\"db1.txt\"",
                 "Content-Disposition: attachment; filename=\"db2.txt\"",
@@ -247,6 +299,19 @@ mod tests {
                 "{found:?}"
             );
             assert!(!found[0].0.ends_with(".txt"), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn servers_without_a_name_are_called_as_they_are() {
+        for (one, other, names) in [
+            ("Old server:", "New server:", ["old-server", "new-server"]),
+            ("Fast VM:", "> Slow VM:", ["fast-vm", "slow-vm"]),
+        ] {
+            let text = format!("{}{}", offset(one, 1_048_576), offset(other, 32_256));
+            let found = machines(&text);
+            let found: Vec<&str> = found.iter().map(|(name, _)| &**name).collect();
+            assert_eq!(found, names);
         }
     }
 
@@ -274,6 +339,9 @@ mod tests {
             ("--- sda1 ---", "--- sdb1 ---"),
             ("1. sda1", "2. sdb1"),
             ("copied 5 db1", "copied 6 db2"),
+            ("I moved db1, then db2:", "and later db2, then db3:"),
+            ("Before the server was moved:", "After that:"),
+            ("The first partition:", "The second partition:"),
         ] {
             let text = format!("{}{}", offset(one, 1_048_576), offset(other, 32_256));
             assert_eq!(machines(&text), [], "{one}");

@@ -27,7 +27,12 @@ pub(in crate::captured) fn hosts<'t>(lines: &mut [&'t str]) -> Option<Vec<&'t st
         let certain = counts.len() > 1 || counts.keys().all(|name| is_domain(name));
         certain && others == 0 && counts.values().all(|count| *count > 2)
     };
+    let of_one = is_of_one_container(lines);
     by_form(lines, behind_a_sign, |_, _| true)
+        .or_else(|| match of_one {
+            true => by_form(lines, behind_a_pod, is_certain),
+            false => None,
+        })
         .or_else(|| by_form(lines, behind_marks, is_certain))
         .or_else(|| by_form(lines, behind_a_colon, is_certain))
         .or_else(|| by_form(lines, behind_a_blank, is_certain))
@@ -64,7 +69,10 @@ fn behind_a_sign(line: &str) -> Option<(&str, &str)> {
     // Logs of containers have a bar.
     let bar = || {
         let (name, rest) = text.split_once(" |")?;
-        Some((name.trim_end(), rest))
+        let name = name.trim_end();
+        // Those of a swarm begin with task and node.
+        let host = name.rsplit_once('@').map_or(name, |(_, host)| host);
+        Some((host, rest))
     };
     let plain = || colon.filter(|(name, _)| !name.contains('|')).or_else(bar);
     let (name, rest) = in_brackets(text).or_else(plain)?;
@@ -136,6 +144,30 @@ fn behind_marks(line: &str) -> Option<(&str, &str)> {
     tells.then_some((name, said))
 }
 
+/// `tools-7xk2p tools Disk …`: a pod of Kubernetes and a container of it, as stern prints them. What ends the name of a pod is its number, or
+/// was made up of letters that make no words.
+fn behind_a_pod(line: &str) -> Option<(&str, &str)> {
+    let (pod, rest) = line.split_once(' ')?;
+    let (container, said) = rest.split_once(' ').unwrap_or((rest, ""));
+    let (_, end) = pod.rsplit_once('-')?;
+    let made_up = |b: u8| b"bcdfghjklmnpqrstvwxz2456789".contains(&b);
+    let is_made_up = end.len() == 5 && end.bytes().all(made_up);
+    let is_number = !end.is_empty() && end.bytes().all(|b| b.is_ascii_digit());
+    let is_label = |text: &str| {
+        let known = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
+        text.starts_with(|c: char| c.is_ascii_lowercase()) && text.bytes().all(known)
+    };
+    ((is_made_up || is_number) && is_label(pod) && is_label(container)).then_some((pod, said))
+}
+
+/// What stands behind pods is the same container: rows of tables have other words there.
+fn is_of_one_container(lines: &[&str]) -> bool {
+    let of_pods = lines.iter().filter(|line| behind_a_pod(line).is_some());
+    let mut containers = of_pods.filter_map(|line| line.split_whitespace().nth(1));
+    let first = containers.next();
+    containers.all(|container| Some(container) == first)
+}
+
 /// `db1:Disk …`, whose blanks are the line's own.
 fn behind_a_colon(line: &str) -> Option<(&str, &str)> {
     let (name, rest) = line.split_once(':')?;
@@ -196,7 +228,7 @@ fn by_form<'t>(
         rest.contains([',', ';']) || rest.split_whitespace().nth(1).is_some()
     });
     // The names of columns stand above their rows, as does what was typed.
-    let is_named = |line: &&&str| is_filled(line) && !line.contains(['$', '#', '>']);
+    let is_named = |line: &&&str| is_filled(line) && !line.contains(['$', '#', '>', '›']);
     let above = lines[..first].iter().filter(is_named).count();
     if !often || with * 10 < all * 9 || !speaks || !is_certain(&counts, all - with + above) {
         return None;

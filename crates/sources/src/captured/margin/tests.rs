@@ -154,6 +154,7 @@ fn hosts_stand_before_lines() {
         ("node/", ": "),
         ("host=", " "),
         ("stdout ", " "),
+        ("probe.2.k2j3h4m5n6@", "    | "),
         ("", " out: "),
         ("", " [10.0.0.5]: "),
     ] {
@@ -170,6 +171,18 @@ fn hosts_stand_before_lines() {
         );
         assert_eq!(lines, [said, said].concat(), "{text}");
     }
+    let pods = "+ tools-7xk2p › tools\ntools-7xk2p tools a b\ntools-7xk2p tools   c\ntools-7xk2p tools\ntools-q9bzd tools d e\n\
+                tools-q9bzd tools f\ntools-q9bzd tools g";
+    let lines = of(pods).expect("two pods");
+    let expected = [
+        ("tools-7xk2p", "a b"),
+        ("tools-7xk2p", "  c"),
+        ("tools-7xk2p", ""),
+        ("tools-q9bzd", "d e"),
+        ("tools-q9bzd", "f"),
+        ("tools-q9bzd", "g"),
+    ];
+    assert_eq!(lines.get(1..), Some(&expected[..]));
     // Aligned, and the name may be that of a domain, or an address.
     let lines = of("a.b.net a b\na.b.net  c\na.b.net d\na.b.net");
     let expected = [
@@ -187,6 +200,7 @@ fn hosts_stand_before_lines() {
         "x1: 5\nx1: 6\nx1: 7\nx1: 8",
         // Tables whose rows begin with a name.
         "tank1 size 7T -\ntank1 free 3T -\ntank1 ashift 12 -\ntank1 x 1 -",
+        "data-bcdfg size 7T -\ndata-bcdfg free 3T -\ndata-bcdfg x 1 -\ndata-bcdfh size 7T -\ndata-bcdfh free 3T -\ndata-bcdfh x 1 -",
         "NAME KEY\na.b.net a b\na.b.net c d\na.b.net d e\nsum 1",
         "sda | 1 2\nsda1 | 63 4\nsda2 | 64 4\nsda3 | 65 4",
     ] {
