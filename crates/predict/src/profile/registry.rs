@@ -144,11 +144,12 @@ fn among(
     }
     let names = that(&|_, _| true);
     one_of(&asked, &names, |name| name).or_else(|found| {
-        let words: Vec<&str> = asked.split([' ', '-', '_']).collect();
+        // With hyphens it is a name, and a name that is none is a mistake.
+        let words: Vec<&str> = asked.split(' ').collect();
         let is_told = |profile: &Profile| {
             let title = profile.title.to_lowercase();
-            let mut told = title.split([' ', ',', '(', ')']);
-            asked.len() > 1 && words.iter().all(|word| told.any(|known| known == *word))
+            let told: Vec<&str> = title.split([' ', ',', '(', ')']).collect();
+            asked.len() > 1 && words.iter().all(|word| told.contains(word))
         };
         only(that(&|name, profile| {
             found.contains(&name) || is_told(profile)
@@ -309,11 +310,12 @@ mod tests {
         assert_eq!(find_device("15k7"), Ok("cheetah-15k7"));
         assert_eq!(find_device("travelstar"), Ok("travelstar-5k320"));
         assert_eq!(
-            find_device("seagate cheetah"),
+            find_device("Cheetah Seagate"),
             Err(vec!["cheetah-15k7", "cheetah-9lp", "cheetah-4lp"])
         );
         assert_eq!(find_device("quantum"), Err(vec!["atlas-10k", "atlas-iii"]));
         assert_eq!(find("30000000"), Err(vec![]));
+        assert_eq!(find("fixed-time"), Err(vec![]), "not its title's words");
     }
 
     #[test]
