@@ -62,7 +62,7 @@ impl Daemon {
         let started = Instant::now();
         while !tool(&["zpool", "list"]).0 {
             assert!(
-                started.elapsed() < Duration::from_secs(20),
+                started.elapsed() < Duration::from_secs(120),
                 "zfs-fuse does not answer"
             );
             std::thread::sleep(Duration::from_millis(100));
