@@ -117,16 +117,13 @@ pub(super) fn load(name: &str) -> anyhow::Result<Profile> {
     loaded(name, "profile", registry::find)
 }
 
-/// That of a single disk or SSD, of which an array is made.
+/// That of a single disk or SSD, of which an array is made. The whole name of another is found, too, and refused where the array is made.
 pub(super) fn load_device(name: &str) -> anyhow::Result<Profile> {
-    // What is no device is refused where the array is made, with the reason.
-    let is_whole = registry::text(name).is_some();
-    let find = if is_whole {
-        registry::find
-    } else {
-        registry::find_device
-    };
-    loaded(name, "profile of a single disk or SSD", find)
+    loaded(
+        name,
+        "profile of a single disk or SSD",
+        registry::find_device,
+    )
 }
 
 type Find = fn(&str) -> Result<&'static str, Vec<&'static str>>;

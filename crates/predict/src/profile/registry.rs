@@ -107,7 +107,7 @@ pub fn find(asked: &str) -> Result<&'static str, Vec<&'static str>> {
     among(asked, |_| true)
 }
 
-/// The same of single disks and SSDs, of which arrays are made.
+/// The same among single disks and SSDs, of which arrays are made; the whole name of any profile is that one.
 ///
 /// # Errors
 /// All that it may be; none where there is no such profile.

@@ -27,9 +27,8 @@ pub(in crate::captured) fn hosts<'t>(lines: &mut [&'t str]) -> Option<Vec<&'t st
         let certain = counts.len() > 1 || counts.keys().all(|name| is_domain(name));
         certain && others == 0 && counts.values().all(|count| *count > 2)
     };
-    let of_one = is_of_one_container(lines);
     by_form(lines, behind_a_sign, |_, _| true)
-        .or_else(|| match of_one {
+        .or_else(|| match is_of_one_container(lines) {
             true => by_form(lines, behind_a_pod, is_certain),
             false => None,
         })
