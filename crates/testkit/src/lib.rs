@@ -62,3 +62,16 @@ pub fn first_difference(one: &[u8], other: &[u8]) -> Option<usize> {
 pub fn is_soak() -> bool {
     std::env::var_os("STRADDLE_SOAK").is_some()
 }
+
+/// How long this thread has had a processor: what a busy machine does not add to.
+///
+/// # Panics
+/// When the kernel does not say.
+#[must_use]
+pub fn processor_time() -> std::time::Duration {
+    let text =
+        std::fs::read_to_string("/proc/thread-self/schedstat").expect("a kernel that counts");
+    let first = text.split_whitespace().next();
+    let nanoseconds = first.and_then(|first| first.parse().ok());
+    std::time::Duration::from_nanos(nanoseconds.expect("nanoseconds"))
+}
