@@ -1,7 +1,7 @@
 //! Verification: sound storage gives no alarm, whatever happens at once; storage that is not is caught, and the block named.
 #![cfg(unix)]
 
-use crate::run_common::{Place, engines, faults, options, region, run_at, workload};
+use crate::run_common::{Place, engines, faults, options, region, run_at, run_for, workload};
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use straddle_bench::run::{Options, RunError, Storage, Watch};
@@ -28,13 +28,14 @@ fn sequential(reads: u8) -> Workload {
     }
 }
 
-fn run(storage: &mut Storage, workload: &Workload, milliseconds: u64) -> Result<(), RunError> {
-    run_at(storage, workload, 0, milliseconds, &Watch::default()).map(drop)
+/// Twice all of a region of 1 MiB, however long a busy machine takes.
+fn twice(storage: &mut Storage, workload: &Workload) {
+    run_for(storage, workload, 0, 2 * MIB / 4096).expect("a run");
 }
 
 /// The failure of a run: byte, found, expected.
 fn caught(storage: &mut Storage, workload: &Workload) -> (u64, String, String) {
-    match run(storage, workload, 60_000) {
+    match run_at(storage, workload, 0, 600_000, &Watch::default()) {
         Err(RunError::Verification {
             at,
             found,
@@ -60,8 +61,7 @@ fn sound_storage_gives_no_alarm_though_all_write_to_the_same_places() {
             ..workload(512, 3, 8, 50)
         };
         for offset in [0, 63 * 512, 512, 0] {
-            run_at(&mut storage, &workload, offset, 150, &Watch::default())
-                .expect("nothing is wrong");
+            run_for(&mut storage, &workload, offset, 20_000).expect("nothing is wrong");
         }
         let seen = storage.verified().expect("it verifies");
         assert!(seen.written > 1000 && seen.right > 1000, "{kind}: {seen:?}");
@@ -75,9 +75,9 @@ fn a_later_session_knows_the_blocks_of_an_earlier_one() {
     let place = Place::new();
     let target = place.target(Bytes::new(MIB));
     let mut storage = verifying(target, 0, MIB, Kind::Pread);
-    run(&mut storage, &sequential(0), 200).expect("a run");
+    twice(&mut storage, &sequential(0));
     let mut storage = verifying(storage.into_target(), 0, MIB, Kind::Pread);
-    run(&mut storage, &sequential(100), 200).expect("a run");
+    twice(&mut storage, &sequential(100));
     let seen = storage.verified().expect("it verifies");
     assert!(
         seen.earlier >= MIB / 512 && seen.right == 0 && seen.strange == 0,
@@ -99,7 +99,7 @@ fn a_bit_that_flips_on_the_way_is_caught() {
             },
         );
         let mut storage = verifying(target, 0, MIB, kind).with_faults(flip);
-        run(&mut storage, &sequential(0), 300).expect("writes are not looked at");
+        twice(&mut storage, &sequential(0));
         let (at, found, expected) = caught(&mut storage, &sequential(100));
         assert_eq!(
             at,
@@ -117,10 +117,10 @@ fn a_write_that_was_acknowledged_and_lost_is_caught() {
         let place = Place::new();
         let target = place.target(Bytes::new(MIB));
         let mut storage = verifying(target, 0, MIB, kind);
-        run(&mut storage, &sequential(0), 300).expect("a run");
+        twice(&mut storage, &sequential(0));
         let at = Extent::new(Bytes::new(33 * 4096), Bytes::new(1)).expect("inside");
         let mut storage = storage.with_faults(faults(When::Writing(at), What::Lost));
-        run(&mut storage, &sequential(0), 300).expect("writes are not looked at");
+        twice(&mut storage, &sequential(0));
         let (at, found, expected) = caught(&mut storage, &sequential(100));
         assert_eq!(at, 33 * 4096, "{kind}");
         assert!(found.contains("an acknowledged write is lost"), "{found}");
@@ -140,7 +140,7 @@ fn a_read_from_the_wrong_place_is_caught() {
         let to = Bytes::new(51 * 4096);
         let wrong = faults(When::Reading(at), What::Misdirected { to });
         let mut storage = verifying(target, 0, MIB, kind).with_faults(wrong);
-        run(&mut storage, &sequential(0), 300).expect("writes are not looked at");
+        twice(&mut storage, &sequential(0));
         let (at, found, _) = caught(&mut storage, &sequential(100));
         assert_eq!(at, 50 * 4096, "{kind}");
         assert!(
@@ -155,7 +155,7 @@ fn spoilt_between_runs(spoil: impl Fn(&File, &dyn Fn())) -> (u64, String, String
     let place = Place::new();
     let target = place.target(Bytes::new(MIB));
     let storage = std::cell::RefCell::new(verifying(target, 0, MIB, Kind::Pread));
-    let write = || run(&mut storage.borrow_mut(), &sequential(0), 200).expect("a run");
+    let write = || twice(&mut storage.borrow_mut(), &sequential(0));
     write();
     let file = OpenOptions::new()
         .read(true)

@@ -7,8 +7,8 @@
 )]
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 use straddle_bench::place::Region;
 use straddle_bench::plan::Slot;
 use straddle_bench::run::{Options, RunError, Storage, Subject, Task, Watch};
@@ -106,6 +106,53 @@ pub fn run_at(
         seed: 42,
     };
     storage.run(&task, watch)
+}
+
+/// A run that lasts until so many requests have ended, warm-up included, however long a busy machine takes for them.
+pub fn run_for(
+    storage: &mut Storage,
+    workload: &Workload,
+    offset: u64,
+    requests: u64,
+) -> Result<Sample, RunError> {
+    let watch = Watch::default();
+    let result = std::thread::scope(|scope| {
+        let run = scope.spawn(|| run_at(storage, workload, offset, 600_000, &watch));
+        let ended = || watch.requests.load(Ordering::Relaxed);
+        let wait = |enough: u64| {
+            while ended() < enough && !run.is_finished() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        };
+        wait(1);
+        // Past the warm-up, so that there is a sample.
+        std::thread::sleep(Duration::from_millis(100));
+        wait(requests);
+        watch.stop.store(true, Ordering::Relaxed);
+        run.join().expect("no panic")
+    });
+    match result {
+        Err(RunError::Stopped(Some(sample))) => Ok(*sample),
+        other => other,
+    }
+}
+
+/// A run, and how long it took with all that is before and after the measured part. On a busy machine one of ten is `enough`: what is done at
+/// least is up to the machine, what is done at most is not.
+pub fn timed(run: impl Fn() -> Sample, enough: impl Fn(&Sample) -> bool) -> (Sample, Duration) {
+    let once = || {
+        let began = Instant::now();
+        let sample = run();
+        (sample, began.elapsed())
+    };
+    let mut last = once();
+    for _ in 0..9 {
+        if enough(&last.0) {
+            break;
+        }
+        last = once();
+    }
+    last
 }
 
 pub fn faults(when: When, what: What) -> Arc<Faults> {
