@@ -370,6 +370,7 @@ fn one_of(
         words: typed.split_whitespace().collect(),
     });
     let tools = section::read(tools, lines, stem, command, &mut notes);
+    notes.finish();
     Capture {
         file: file.to_owned(),
         machine: None,

@@ -209,6 +209,13 @@ impl Notes<'_> {
         self.inventory.host.get_or_insert_with(machine);
     }
 
+    /// All is read. Of several machines, the first one's things are called by its name too.
+    pub(crate) fn finish(&mut self) {
+        if let Some((first, others)) = self.twins.several() {
+            self.inventory.rest_of_machine(first, others);
+        }
+    }
+
     /// Notes a thing.
     pub(crate) fn add(&mut self, mut thing: Thing) {
         thing.file = self.number;

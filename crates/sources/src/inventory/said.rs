@@ -1,6 +1,6 @@
 //! Everything said about one machine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use straddle_geometry::Bytes;
 use straddle_stack::{Anomaly, AnomalyKind, Fact};
 
@@ -74,6 +74,19 @@ impl Inventory {
     /// Takes back the things that were said since then.
     pub fn take_back(&mut self, mark: Mark) {
         self.things.truncate(mark.things);
+    }
+
+    /// Makes the things of this machine that are of none of the others by what they are called.
+    pub fn rest_of_machine(&mut self, machine: &str, others: &BTreeSet<String>) {
+        let is_of_another = |thing: &Thing| {
+            let end = thing.title.rsplit_once(" of ");
+            end.is_some_and(|(_, machine)| others.contains(machine))
+        };
+        for thing in &mut self.things {
+            if !is_of_another(thing) {
+                thing.of_machine(machine);
+            }
+        }
     }
 
     /// Drops what is no longer so.

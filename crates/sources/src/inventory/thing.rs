@@ -113,6 +113,20 @@ impl Thing {
         }
     }
 
+    /// Makes it a thing of this machine: it is called so, and by no name that another machine's thing has.
+    pub fn of_machine(&mut self, machine: &str) {
+        self.title = format!("{} of {machine}", self.title);
+        let mut names: Vec<&mut Name> = self.names.iter_mut().chain(&mut self.on).collect();
+        match &mut self.placing {
+            Placing::Raid(raid) => names.extend(raid.members.iter_mut().map(|m| &mut m.name)),
+            Placing::Extents(it) => names.extend(it.pieces.iter_mut().map(|p| &mut p.on)),
+            _ => {}
+        }
+        for name in names {
+            *name = name.clone().of_machine(machine);
+        }
+    }
+
     /// Adds another name of it.
     #[must_use]
     pub fn named(mut self, name: Name) -> Thing {
