@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { chromium } from "playwright-core";
 
 const CHROMIUM = "/usr/bin/chromium";
+// Of what hangs only: other tests run beside, and machines are busy.
+export const PATIENCE = 300_000;
 export const WIDTHS = [360, 900, 1600];
 export const SCHEMES = ["light", "dark"];
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -14,12 +16,13 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 export async function launch() {
   assert.ok(existsSync(CHROMIUM), "no /usr/bin/chromium: Debian's package chromium is missing (`cargo xtask test` installs it)");
   // Tests may run as root, for whom there is no sandbox; pages are ours.
-  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
+  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"], timeout: PATIENCE });
 }
 
 /// A page; `allowed` says which addresses it may ask for.
 export async function open(browser, url, { width = 900, scheme = "light", scripts = true, allowed = (address) => address === url } = {}) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: scheme, javaScriptEnabled: scripts });
+  context.setDefaultTimeout(PATIENCE);
   const page = await context.newPage();
   const wrong = [];
   page.on("pageerror", (error) => wrong.push(`script error: ${error.message}`));

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { SCHEMES, WIDTHS, accessible, launch, open, picture } from "./browser.mjs";
+import { PATIENCE, SCHEMES, WIDTHS, accessible, launch, open, picture } from "./browser.mjs";
 
 const asked = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const token = "0123456789abcdef0123456789abcdef";
@@ -105,11 +105,11 @@ await test("a file is handed in and its report is shown", async () => {
 });
 
 const until = async (what, check) => {
-  for (let tries = 0; tries < 600; tries += 1) {
+  for (let tries = 0; tries < PATIENCE / 100; tries += 1) {
     if (await check()) return;
     await new Promise((done) => setTimeout(done, 100));
   }
-  throw new Error(`it was waited a minute for: ${what}`);
+  throw new Error(`it was waited five minutes for: ${what}`);
 };
 
 await test("a bench is looked on while it is killed and resumed, and the server is started anew", async () => {

@@ -225,7 +225,7 @@ fn cases() -> Vec<Case> {
 #[expect(clippy::print_stdout, reason = "the report of the long form")]
 fn nothing_is_lost_wherever_power_fails() {
     let all = cases();
-    let is_all = std::env::var_os("STRADDLE_SOAK").is_some();
+    let is_all = straddle_testkit::is_soak();
     let step = if is_all { 4 } else { 37 };
     let chosen: Vec<(usize, &Case)> = all.iter().enumerate().step_by(step).collect();
     let next = AtomicUsize::new(0);

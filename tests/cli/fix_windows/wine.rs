@@ -1,7 +1,7 @@
 //! Runs a `.cmd` in Wine's `cmd.exe`, with a stub in the place of every tool.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 use std::sync::OnceLock;
 
 use crate::support::{repository, tool, wine};
@@ -90,8 +90,8 @@ impl Desk {
         let keys = self.folder.path().join("keys");
         std::fs::write(&keys, "\r\n\r\n\r\n\r\n").expect("writable");
         let log = self.folder.path().join("calls.log");
-        let _ = std::fs::remove_file(&log);
         let run = || {
+            let _ = std::fs::remove_file(&log);
             wine::wine_in(&prefix(is_2003))
                 .args(["cmd", "/c", "run.cmd"])
                 .args(options)
@@ -100,10 +100,15 @@ impl Desk {
                 .output()
                 .expect("wine; install the Debian packages wine and wine64")
         };
+        // Wine's server ends with its last program, and what starts in that moment does not run at all: neither a script, which else says
+        // something, nor, on a busy machine, a tool in the midst of one, though it is there.
+        let is_whole = |output: &Output| {
+            let lost = String::from_utf8_lossy(&output.stderr).contains("Can't recognize '");
+            !lost && (!output.stdout.is_empty() || log.exists())
+        };
         let mut output = run();
-        // Wine's server ends with its last program, and what starts in that moment does not run at all. A script that ran has said something.
-        for _ in 0..3 {
-            if !output.stdout.is_empty() || log.exists() {
+        for _ in 0..5 {
+            if is_whole(&output) {
                 break;
             }
             output = run();

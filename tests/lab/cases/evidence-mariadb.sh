@@ -70,12 +70,12 @@ stop
 load() {
     start
     sql --execute='SELECT balance FROM bank.accounts WHERE id = 1' > opened # The first reading has the file then.
-    intervals "$1.iostat" 3 4 &
+    intervals "$1.iostat" 2 3 &
     local iostat=$!
     sql --table --execute='SELECT * FROM performance_schema.file_summary_by_instance' > "$1.files"
-    sql --execute='CALL bank.work(14)' &
+    sql --execute='CALL bank.work(8)' &
     local other=$!
-    sql --execute='CALL bank.work(14)'
+    sql --execute='CALL bank.work(8)'
     wait $iostat $other
     sql --execute='SHOW ENGINE INNODB STATUS\G' > "$1.innodb"
     sql --table --execute='SELECT * FROM performance_schema.file_summary_by_instance' >> "$1.files"

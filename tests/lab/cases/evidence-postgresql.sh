@@ -1,6 +1,6 @@
 # PostgreSQL 15 under load on a misaligned volume, and on the same slowed by 30 ms: what its log and its statistics say, and
 # iostat beside them, comes to another verdict, and the straddle share of its pages is the planted one.
-# Takes long.
+# Only in a soak.
 . "$LAB/helpers.sh"
 . "$LAB/servers.sh"
 PATH=$PATH:/usr/lib/postgresql/15/bin

@@ -1,5 +1,7 @@
 # LVM2 read from raw disks: physical volumes, logical volumes and hidden ones beside what pvs, vgs and dmsetup say of them, the
 # grids beside those of the live host, and the maps beside the places where written sectors arrive.
+# For every commit: each kind of volume once, parity on the left and at the end, a thin chunk that is no power of two, one reshape.
+# More in a soak.
 # Takes long.
 . "$LAB/helpers.sh"
 need pvcreate=lvm2 dmsetup=dmsetup jq=jq thin_check=thin-provisioning-tools cache_check=thin-provisioning-tools
@@ -136,17 +138,24 @@ disks 8 dev_size_mb=80
 quiet pvcreate -qff -y "${DISKS[@]}"
 quiet vgcreate -q -s 512k vg-a "${DISKS[@]}"
 marked=()
+sizes=(64) fives=(raid5_ls raid5_n) sixes=(raid6_zr raid6_nc) chunks=(192)
+more_kinds() {
+    sizes=(4 16 64 256 512) chunks=(64 192 1024)
+    fives=(raid4 raid5 raid5_ls raid5_la raid5_rs raid5_ra raid5_n)
+    sixes=(raid6 raid6_zr raid6_nr raid6_nc raid6_n_6 raid6_ls_6 raid6_la_6 raid6_rs_6 raid6_ra_6)
+}
+in_soak more_kinds
 plain --nosync --type raid1 -m 1 --raidintegrity y --raidintegrityblocksize 4096 -n checked -l 8 vg-a
-for size in 4 16 64 256 512; do plain -n "striped-$size" -i 3 -I "${size}k" -l 6 vg-a; marked+=("striped-$size"); done
+for size in "${sizes[@]}"; do plain -n "striped-$size" -i 3 -I "${size}k" -l 6 vg-a; marked+=("striped-$size"); done
 plain -n plain -l 5 vg-a /dev/sda
 plain -n spread -l 3 vg-a /dev/sda; quiet lvextend -q -l +3 vg-a/spread /dev/sdb; quiet lvextend -q -l +2 vg-a/spread /dev/sda
 plain -n mixed -i 3 -I 64k -l 6 vg-a; quiet lvextend -q -i 2 -I 16k -l +4 vg-a/mixed; quiet lvextend -q -i 1 -l +1 vg-a/mixed
 marked+=(plain spread mixed)
 for kind in raid0 raid0_meta; do plain --type $kind -n "$kind" -i 3 -I 16k -l 6 vg-a; marked+=("$kind"); done
-for kind in raid4 raid5 raid5_ls raid5_la raid5_rs raid5_ra raid5_n; do
+for kind in "${fives[@]}"; do
     plain --nosync --type $kind -n "r-$kind" -i 3 -I 16k -l 6 vg-a; marked+=("r-$kind")
 done
-for kind in raid6 raid6_zr raid6_nr raid6_nc raid6_n_6 raid6_ls_6 raid6_la_6 raid6_rs_6 raid6_ra_6; do
+for kind in "${sixes[@]}"; do
     plain --type $kind -n "r-$kind" -i 3 -I 16k -l 6 vg-a; marked+=("r-$kind")
 done
 plain --nosync --type raid5 -n r-raid5-64 -i 4 -I 64k -l 8 vg-a
@@ -157,7 +166,7 @@ plain --nosync --type mirror --mirrorlog core -n r-mirror -m 1 -l 4 vg-a
 plain --nosync --type mirror --mirrorlog disk -n r-mirror-log -m 1 -l 4 vg-a
 marked+=(r-raid5-64 r-raid1 r-raid1-3 r-raid10 r-mirror r-mirror-log)
 lv -s -n snap -c 16k -l 2 vg-a/plain
-for chunk in 64 192 1024; do
+for chunk in "${chunks[@]}"; do
     lv -Zn --type thin-pool -n "pool-$chunk" -c "${chunk}k" --poolmetadatasize 2m -l 8 vg-a
     lv -V 20m -T "vg-a/pool-$chunk" -n "thin-$chunk"
 done
@@ -267,7 +276,10 @@ quiet vgcreate -q -s 1m vg-f "${DISKS[@]}"
 plain --type raid5 -n r -i 2 -I 64k -l 4 vg-f
 in_sync() { [ "$(lvs --noheadings -o sync_percent vg-f/r 2> /dev/null | tr -d ' ')" = 100.00 ]; }
 is_idle() { [ "$(dmsetup status vg--f-r | awk '{ print $8 }')" = idle ]; }
-for change in "--stripes 3" "--stripesize 32k" "--stripesize 16k"; do
+changes=("--stripes 3")
+more_changes() { changes+=("--stripesize 32k" "--stripesize 16k"); }
+in_soak more_changes
+for change in "${changes[@]}"; do
     wait_until in_sync; wait_until is_idle
     quiet lvconvert -q -y $change vg-f/r
     wait_until in_sync; wait_until is_idle

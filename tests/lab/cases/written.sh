@@ -3,6 +3,9 @@
 # answer as the live host.
 #
 # What changes for other reasons is switched off: bitmaps, and the superblocks of an array that was clean.
+#
+# For every commit: each level, near, far and offset copies, parity that goes to the left and to the right, in front and in DDF's order.
+# More in a soak.
 . "$LAB/helpers.sh"
 . "$LAB/prove.sh"
 need mdadm=mdadm jq=jq
@@ -25,25 +28,33 @@ md() {
     forget "${DISKS[@]}"
 }
 
+tens=(f2 o3) fives=(left-symmetric right-asymmetric parity-first) sixes=(left-symmetric ddf-N-restart left-symmetric-6)
+more() {
+    tens=(n2 n3 f2 f3 o2 o3)
+    fives=(left-symmetric left-asymmetric right-symmetric right-asymmetric parity-first parity-last)
+    sixes=(left-symmetric left-asymmetric right-symmetric right-asymmetric
+        ddf-zero-restart ddf-N-restart ddf-N-continue left-symmetric-6 parity-first-6)
+}
+in_soak more
+
 echo "== arrays of whole disks"
 disks 6
 plain=(--assume-clean --bitmap=none --chunk=64)
 md "raid0" --level=0 --chunk=64 --raid-devices=4 "${DISKS[@]:0:4}"
 md "raid0, 5 disks, 4 KiB" --level=0 --chunk=4 --raid-devices=5 "${DISKS[@]:0:5}"
 md "linear" --level=linear --raid-devices=2 "${DISKS[@]:0:2}"
-md "raid1" --level=1 --assume-clean --bitmap=none --raid-devices=2 "${DISKS[@]:0:2}"
+in_soak md "raid1" --level=1 --assume-clean --bitmap=none --raid-devices=2 "${DISKS[@]:0:2}"
 md "raid1, 3 copies, metadata 1.0" --level=1 --assume-clean --bitmap=none --metadata=1.0 --raid-devices=3 "${DISKS[@]:0:3}"
-for layout in n2 n3 f2 f3 o2 o3; do
+for layout in "${tens[@]}"; do
     md "raid10 $layout, 4 disks" --level=10 --layout=$layout "${plain[@]}" --raid-devices=4 "${DISKS[@]:0:4}"
 done
 md "raid10 n2, 5 disks" --level=10 --layout=n2 "${plain[@]}" --raid-devices=5 "${DISKS[@]:0:5}"
-md "raid10 f2, 5 disks" --level=10 --layout=f2 "${plain[@]}" --raid-devices=5 "${DISKS[@]:0:5}"
+in_soak md "raid10 f2, 5 disks" --level=10 --layout=f2 "${plain[@]}" --raid-devices=5 "${DISKS[@]:0:5}"
 md "raid4" --level=4 "${plain[@]}" --raid-devices=4 "${DISKS[@]:0:4}"
-for layout in left-symmetric left-asymmetric right-symmetric right-asymmetric parity-first parity-last; do
+for layout in "${fives[@]}"; do
     md "raid5 $layout" --level=5 --layout=$layout "${plain[@]}" --raid-devices=4 "${DISKS[@]:0:4}"
 done
-for layout in left-symmetric left-asymmetric right-symmetric right-asymmetric \
-    ddf-zero-restart ddf-N-restart ddf-N-continue left-symmetric-6 parity-first-6; do
+for layout in "${sixes[@]}"; do
     md "raid6 $layout" --level=6 --layout=$layout "${plain[@]}" --raid-devices=5 "${DISKS[@]:0:5}"
 done
 echo "stacks: $STACKS"

@@ -181,16 +181,25 @@ fn every_name_of_a_directory_with_thousands_is_found() {
 fn fragments_in_an_attribute_list_agree() {
     let scratch = Scratch::new();
     let image = made(&scratch, 64 << 20, &["-c", "4096"]);
-    // Two files that grow in turns share the space between them.
-    for round in 1..=450 {
-        for (seed, name) in [(1, "/a.mdf"), (2, "/b.mdf")] {
-            let part = scratch.file("part", &noise(seed, round * 4096 - 5));
-            run(COPY, &[&image, &part, name]);
+    // Two files that grow in turns share the space between them; then they are written.
+    let whole = 450 * 4096;
+    for (seed, name) in [(1, "/a.mdf"), (2, "/b.mdf")] {
+        let part = scratch.file("part", &noise(seed, 4096));
+        run(COPY, &[&image, &part, name]);
+    }
+    for at in (4096..whole).step_by(4096) {
+        for name in ["/a.mdf", "/b.mdf"] {
+            run(
+                ("ntfsfallocate", "ntfs-3g"),
+                &["-o", &at.to_string(), "-l", "4096", &image, name],
+            );
         }
     }
     for (seed, name) in [(1, "/a.mdf"), (2, "/b.mdf")] {
+        let part = scratch.file("part", &noise(seed, whole - 5));
+        run(COPY, &[&image, &part, name]);
         let found = agrees(&image, name, 4096);
-        check(&image, &found, &noise(seed, 450 * 4096 - 5));
+        check(&image, &found, &noise(seed, whole - 5));
         assert!(found.segments.len() > 300, "{}", found.segments.len());
         let info = text(&run(("ntfsinfo", "ntfs-3g"), &["-F", name, &image]));
         assert!(info.contains("ATTRIBUTE_LIST"), "{info}");

@@ -25,11 +25,7 @@ fn some_ranges(len: usize, dice: &mut Xoshiro256PlusPlus) -> Vec<Extent> {
 
 #[test]
 fn whatever_is_allocated_the_disk_is_what_a_row_of_bytes_would_be() {
-    let rounds = if std::env::var_os("STRADDLE_SOAK").is_some() {
-        200
-    } else {
-        4
-    };
+    let rounds = if straddle_testkit::is_soak() { 200 } else { 4 };
     let mut dice = Xoshiro256PlusPlus::seed_from_u64(21);
     for kind in KINDS {
         for round in 0..rounds {
@@ -70,7 +66,7 @@ fn whatever_is_allocated_the_disk_is_what_a_row_of_bytes_would_be() {
 
 #[test]
 fn however_tables_are_damaged_what_is_accepted_keeps_its_bytes() {
-    let rounds = if std::env::var_os("STRADDLE_SOAK").is_some() {
+    let rounds = if straddle_testkit::is_soak() {
         5000
     } else {
         60
