@@ -49,3 +49,38 @@ pub(super) fn of(kind: &str, copies: Option<u64>) -> Option<(Dealt, &'static str
         _ => return None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use straddle_geometry::{Bytes, Unit};
+
+    /// The lab shows a few of these for every commit, and all of them in a soak.
+    #[test]
+    fn each_kind_is_the_layout_that_the_kernel_gives_it_by_number() {
+        // `raid_types` in Linux `drivers/md/dm-raid.c`, with the numbers of `drivers/md/raid5.h`.
+        let kinds = [
+            ("raid4", 5, 4),
+            ("raid5_n", 5, 5),
+            ("raid5_ls", 5, 2),
+            ("raid5_rs", 5, 3),
+            ("raid5_la", 5, 0),
+            ("raid5_ra", 5, 1),
+            ("raid6_zr", 6, 8),
+            ("raid6_nr", 6, 9),
+            ("raid6_nc", 6, 10),
+            ("raid6_n_6", 6, 5),
+            ("raid6_ls_6", 6, 18),
+            ("raid6_rs_6", 6, 19),
+            ("raid6_la_6", 6, 16),
+            ("raid6_ra_6", 6, 17),
+        ];
+        for (kind, level, number) in kinds {
+            let layout = RaidLayout::from_md(level, number, 5, Unit::B4096, Bytes::mib(1));
+            let expected = layout.map(|layout| (Dealt::Redundant(layout), kind));
+            assert_eq!(of(kind, None), expected, "{kind}");
+        }
+        assert_eq!(of("raid5", None), of("raid5_ls", None));
+        assert_eq!(of("raid6", None), of("raid6_zr", None));
+    }
+}
