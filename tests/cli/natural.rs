@@ -688,7 +688,7 @@ fn pages_studies_and_profiles_are_found_by_names_that_people_know() {
                 "profile show atlas",
                 2,
                 &[
-                    "`atlas` may be any of several; name one: atlas-15k-ii (Maxtor Atlas 15K II, 73 GB); atlas-10k-v",
+                    "`atlas` may be any of several; name one: atlas-15k-ii Maxtor Atlas 15K II, 73 GB atlas-10k-v",
                 ],
             ),
             (
@@ -710,13 +710,13 @@ fn pages_studies_and_profiles_are_found_by_names_that_people_know() {
                 "predict --disk 15k --raid 5 --disks 8 --rw write",
                 2,
                 &[
-                    "`15k` may be any of several; name one: cheetah-15k7 (Seagate Cheetah 15K.7, 450 GB); ultrastar-15k450-450",
+                    "`15k` may be any of several; name one: cheetah-15k7 Seagate Cheetah 15K.7, 450 GB ultrastar-15k450-450",
                 ],
             ),
             (
                 "predict --disk 7200rpm --raid 10 --disks 4 --rw write",
                 2,
-                &["`7200rpm` may be any of several", "ultrastar-7k4000 (HGST"],
+                &["`7200rpm` may be any of several", "ultrastar-7k4000 HGST"],
             ),
             (
                 "predict --disk nvme --raid 10 --disks 4 --requests 200 --sensitivity 0 --rw read",

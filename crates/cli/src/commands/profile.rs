@@ -138,10 +138,9 @@ fn loaded(name: &str, what: &str, find: Find) -> anyhow::Result<Profile> {
             Ok(known) => Ok(registry::load(known)?),
             Err(_) if is_refused => Ok(registry::load(name)?),
             Err(several) if !several.is_empty() => {
-                bail!(
-                    "`{name}` may be any of several; name one: {}",
-                    titled(&several)
-                )
+                let first = format!("`{name}` may be any of several; name one:");
+                let lines = std::iter::once(first).chain(titled(&several));
+                Err(output::Lines(lines.collect()).into())
             }
             Err(_) => bail!(
                 "there is no {what} `{name}`{}; `straddle profile list` lists them, and the name of your own file must end in .toml",
@@ -156,14 +155,14 @@ fn loaded(name: &str, what: &str, find: Find) -> anyhow::Result<Profile> {
     Ok(profile)
 }
 
-/// Names of profiles, each with what it is.
-fn titled(names: &[&str]) -> String {
-    let title = |name: &&str| {
+/// Names of profiles, each on a line of its own with what it is.
+fn titled(names: &[&str]) -> Vec<String> {
+    let widest = names.iter().map(|name| name.len()).max().unwrap_or(0);
+    let line = |name: &&str| {
         let title = registry::load(name).map_or_else(|_| String::new(), |profile| profile.title);
-        format!("{name} ({title})")
+        format!("  {name:widest$}  {title}")
     };
-    let names: Vec<String> = names.iter().map(title).collect();
-    names.join("; ")
+    names.iter().map(line).collect()
 }
 
 /// Profiles whose names begin as a name does, or have it inside, as a part of a message; else what a disk may be called by.

@@ -397,6 +397,12 @@ fn far_copies_begin_behind_a_whole_part_of_each_member() {
     assert_eq!(far(0x1_0201, 4, 11 * 4096), Some(FarCopies::NextRow));
     assert_eq!(far(0x501, 4, 11 * 4096), None);
     assert_eq!(far(0x10_0201, 4, 11 * 4096), None);
+    // Far copies within sets of members, as the kernel first divided them and as it does since Linux 4.2 (`setup_geo`, drivers/md/raid10.c).
+    let sets =
+        |number| Copies::from_md(number, 4, Unit::B4096, Bytes::mib(1)).map(|copies| copies.sets);
+    assert_eq!(sets(0x201), Some(FarSets::All));
+    assert_eq!(sets(0x2_0201), Some(FarSets::Divided));
+    assert_eq!(sets(0x4_0201), Some(FarSets::Fixed));
     let capacity = |level, number, columns| {
         let layout = RaidLayout::from_md(level, number, columns, Unit::B4096, Bytes::new(50_000));
         layout.and_then(|l| l.capacity(columns, Unit::B4096, Bytes::new(50_000)))
