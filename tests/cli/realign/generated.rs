@@ -250,7 +250,7 @@ fn one(seed: u64) {
 
 #[test]
 fn disks_made_at_random_are_moved_without_a_loss() {
-    let count = if std::env::var_os("STRADDLE_SOAK").is_some() {
+    let count = if straddle_testkit::is_soak() {
         ALL
     } else {
         SOME

@@ -67,11 +67,7 @@ fn what_was_killed_goes_on_or_is_undone() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let folder = folder.path();
     let before = large(folder);
-    let times = if std::env::var_os("STRADDLE_SOAK").is_some() {
-        500
-    } else {
-        10
-    };
+    let times = if straddle_testkit::is_soak() { 500 } else { 10 };
     let mut killed = 0;
     for n in 0..times {
         fs::write(folder.join("disk.img"), &before).expect("writes");

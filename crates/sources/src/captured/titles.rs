@@ -178,7 +178,7 @@ fn announced(lines: &[Line<'_>]) -> Option<(String, usize)> {
     ];
     let dress = |c: char| c == ' ' || "*_#>".contains(c);
     let text = lines.first()?.text.trim_matches(dress).strip_suffix(':')?;
-    let bare = |word: &'_ str| {
+    let bare = |word: &str| {
         word.trim_matches(|c: char| "(),.;'\"`*[]".contains(c))
             .to_owned()
     };

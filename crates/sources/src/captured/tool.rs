@@ -211,8 +211,8 @@ impl Notes<'_> {
 
     /// All is read. Of several machines, the first one's things are called by its name too.
     pub(crate) fn finish(&mut self) {
-        if let Some((first, others)) = self.twins.several() {
-            self.inventory.rest_of_machine(first, others);
+        if let Some(first) = &self.twins.first {
+            self.inventory.rest_of_machine(first);
         }
     }
 

@@ -2,7 +2,7 @@
 //! described again under one name, with another identity and another length, is another disk, and so is what follows about it.
 //! Where the text names the machines, what each of them says is kept apart whatever it says.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use straddle_geometry::Bytes;
 use straddle_stack::{Anomaly, AnomalyKind, Interval, LayerKind};
 
@@ -19,11 +19,9 @@ pub(crate) struct Twins {
     disks: HashMap<String, (String, Bytes)>,
     number: HashMap<String, usize>,
     /// The machine that was named first.
-    first: Option<String>,
+    pub(crate) first: Option<String>,
     /// The one that speaks now, when it is another.
     machine: Option<String>,
-    /// Those others that have told something.
-    others: BTreeSet<String>,
 }
 
 /// Longest name of a machine.
@@ -64,17 +62,10 @@ impl Twins {
         }
     }
 
-    /// The machine that was named first, and the others, when some of these have told something: what is of none of them is of the first.
-    pub(crate) fn several(&self) -> Option<(&str, &BTreeSet<String>)> {
-        let first = self.first.as_deref()?;
-        (!self.others.is_empty()).then_some((first, &self.others))
-    }
-
     /// Calls a thing by names that no other machine's thing has.
     pub(crate) fn tell_apart(&mut self, thing: &mut Thing) {
         if let Some(machine) = &self.machine {
             thing.of_machine(machine);
-            self.others.insert(machine.clone());
             return;
         }
         if self.is_another(thing)
@@ -148,7 +139,6 @@ impl Twins {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inventory::Inventory;
     use straddle_stack::Fact;
 
     fn disk(id: &str, mib: u64) -> Thing {
@@ -176,23 +166,6 @@ mod tests {
         // What it carries in itself tells no machine.
         assert_eq!(names[1], own[1]);
         assert_eq!(told("db1"), (true, "sda".into(), own));
-        // In the end the first one's are told from the others too, and what was not known by any name but an identity stays with who said it.
-        let (first, others) = twins.several().expect("two");
-        assert_eq!(first, "db1");
-        let mut inventory = Inventory::default();
-        let of_another = "array of db2";
-        for title in ["sda", of_another] {
-            let mut thing = disk("1a", 10);
-            thing.title = title.to_owned();
-            inventory.add(thing);
-        }
-        inventory.rest_of_machine(first, others);
-        let [first, second] = inventory.things() else {
-            panic!("two things");
-        };
-        assert_eq!(first.title, "sda of db1");
-        assert_eq!(first.names[0].and_machine(), ("sda", Some("db1")));
-        assert_eq!(second.title, of_another);
     }
 
     #[test]

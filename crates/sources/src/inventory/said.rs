@@ -1,6 +1,6 @@
 //! Everything said about one machine.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use straddle_geometry::Bytes;
 use straddle_stack::{Anomaly, AnomalyKind, Fact};
 
@@ -76,16 +76,13 @@ impl Inventory {
         self.things.truncate(mark.things);
     }
 
-    /// Makes the things of this machine that are of none of the others by what they are called.
-    pub fn rest_of_machine(&mut self, machine: &str, others: &BTreeSet<String>) {
-        let is_of_another = |thing: &Thing| {
-            let end = thing.title.rsplit_once(" of ");
-            end.is_some_and(|(_, machine)| others.contains(machine))
-        };
-        for thing in &mut self.things {
-            if !is_of_another(thing) {
-                thing.of_machine(machine);
-            }
+    /// Where some things are of another machine, those that are of none become this one's.
+    pub fn rest_of_machine(&mut self, machine: &str) {
+        if self.things.iter().all(|thing| thing.machine.is_none()) {
+            return;
+        }
+        for thing in self.things.iter_mut().filter(|t| t.machine.is_none()) {
+            thing.of_machine(machine);
         }
     }
 

@@ -372,3 +372,93 @@ fn what_the_kernel_says_of_an_unplaced_partition_is_seen_from_above() {
     assert_eq!(seen(61_440), Some(512));
     assert_eq!(seen(-1), None);
 }
+
+#[test]
+fn what_is_of_no_machine_is_of_the_first_where_there_are_several() {
+    let called = |inventory: &Inventory| -> Vec<(String, Option<String>)> {
+        let of = |name: &Name| name.and_machine().1.map(str::to_owned);
+        let things = inventory.things().iter();
+        things
+            .map(|thing| {
+                (
+                    thing.title.clone(),
+                    of(thing.on.first().unwrap_or(&thing.names[0])),
+                )
+            })
+            .collect()
+    };
+    let mut inventory = Inventory::default();
+    inventory.add(disk(1, 0));
+    inventory.add(partition(1, 0, 1, 32_256, 512));
+    inventory.rest_of_machine("db1");
+    let alone = [
+        ("disk 0".to_owned(), None),
+        ("disk 0 partition 1".to_owned(), None),
+    ];
+    assert_eq!(called(&inventory), alone);
+
+    let mut other = disk(1, 0);
+    other.of_machine("db2");
+    inventory.add(other);
+    // Known by nothing but what it carries in itself.
+    let mut known = Thing::new(LayerKind::Volume, "tank", serial("A1"));
+    known.of_machine("db2");
+    inventory.add(known);
+    inventory.rest_of_machine("db1");
+    let (first, second) = (Some("db1".to_owned()), Some("db2".to_owned()));
+    let expected = [
+        ("disk 0 of db1".to_owned(), first.clone()),
+        ("disk 0 partition 1 of db1".to_owned(), first),
+        ("disk 0 of db2".to_owned(), second),
+        ("tank of db2".to_owned(), None),
+    ];
+    assert_eq!(called(&inventory), expected);
+}
+
+#[test]
+fn members_and_pieces_are_of_the_machine_of_what_is_made_of_them() {
+    use super::{Extents, Piece, Placing, Raid, RaidMember};
+    let on = || Name::new(Space::Device, "/dev/sda");
+    let raid = Raid {
+        members: vec![RaidMember {
+            name: on(),
+            slot: None,
+            start: None,
+            size: None,
+        }],
+        ..Raid::default()
+    };
+    let piece = Piece {
+        at: 0,
+        len: None,
+        on: on(),
+        first: 0,
+    };
+    let extents = Extents {
+        unit: None,
+        pieces: vec![piece],
+        source: Source::Captured {
+            file: "1.txt".into(),
+            line: 1,
+            text: String::new(),
+        },
+    };
+    for placing in [
+        Placing::Raid(Box::new(raid)),
+        Placing::Extents(Box::new(extents)),
+    ] {
+        let mut thing = Thing::new(
+            LayerKind::Array,
+            "md0",
+            Name::new(Space::Device, "/dev/md0"),
+        );
+        thing.placing = placing;
+        thing.of_machine("db2");
+        let below = match &thing.placing {
+            Placing::Raid(raid) => &raid.members[0].name,
+            Placing::Extents(extents) => &extents.pieces[0].on,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(below.and_machine(), ("sda", Some("db2")));
+    }
+}

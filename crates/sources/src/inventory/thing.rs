@@ -13,6 +13,8 @@ pub struct Thing {
     pub kind: LayerKind,
     /// What to call it on screen: `disk 0`, `sda1`.
     pub title: String,
+    /// The machine that it is of, where one text is about several.
+    pub machine: Option<String>,
     /// Its format: `ntfs`, `raid5`, `crypt`.
     pub format: Option<Fact<Cow<'static, str>>>,
     /// What it is called. Things that share one are joined.
@@ -98,6 +100,7 @@ impl Thing {
         Thing {
             kind,
             title: title.into(),
+            machine: None,
             format: None,
             names: vec![name],
             on: Vec::new(),
@@ -116,6 +119,7 @@ impl Thing {
     /// Makes it a thing of this machine: it is called so, and by no name that another machine's thing has.
     pub fn of_machine(&mut self, machine: &str) {
         self.title = format!("{} of {machine}", self.title);
+        self.machine = Some(machine.to_owned());
         let mut names: Vec<&mut Name> = self.names.iter_mut().chain(&mut self.on).collect();
         match &mut self.placing {
             Placing::Raid(raid) => names.extend(raid.members.iter_mut().map(|m| &mut m.name)),
