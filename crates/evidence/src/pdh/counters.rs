@@ -1,220 +1,218 @@
-//! Names of disk counters, in the languages of Windows.
+//! What the counters of disks are called, in the languages of Windows. Names differ between editions and between what people post, their words
+//! do not: what is read, written or moved, bytes, a mean, a queue.
 
-use std::collections::HashMap;
+use aho_corasick::AhoCorasick;
 use std::sync::OnceLock;
 use straddle_stack::activity::Quantity;
 
 use super::Factor;
-use super::perfmon::IDLE;
 
 /// What a counter is.
 pub(super) fn counter(name: &str) -> Option<(Quantity, Factor)> {
-    let mut name = name.trim().to_lowercase();
-    if name.contains('’') {
-        name = name.replace('’', "'");
+    let name = name.trim().to_lowercase();
+    let said = Said::in_name(&name);
+    let times = |quantity| Some((quantity, Factor::Times(1.0)));
+    if said.has(SHARE) {
+        return said.has(IDLE).then_some(IDLE_TIME);
     }
-    let name = name.as_str();
-    let by_name = BY_NAME.get_or_init(|| NAMES.iter().rev().copied().collect());
-    if let Some(quantity) = by_name.get(name) {
-        return Some((*quantity, Factor::Times(1.0)));
+    let direction = match (said.has(READ), said.has(WRITE)) {
+        (true, true) => return None,
+        (true, false) => Direction::Read,
+        (false, true) => Direction::Write,
+        (false, false) => Direction::Both,
+    };
+    let is_rate = is_per_second(&name);
+    if said.has(QUEUE) {
+        return times(match direction {
+            Direction::Both if said.has(CURRENT) => Quantity::SampledQueueLength,
+            _ if !said.has(MEAN) => return None,
+            Direction::Both => Quantity::QueueLength,
+            Direction::Read => Quantity::ReadQueueLength,
+            Direction::Write => Quantity::WriteQueueLength,
+        });
     }
-    IDLE_NAMES.contains(&name).then_some(IDLE)
+    if said.has(SPLIT) {
+        return (is_rate && matches!(direction, Direction::Both))
+            .then_some((Quantity::SplitRate, Factor::Times(1.0)));
+    }
+    let of_what = match (said.has(BYTES), said.has(MEAN)) {
+        // Free space is counted in these.
+        (true, _) if said.has(MILLIONS) => return None,
+        (true, true) if !is_rate => [
+            Quantity::ReadSize,
+            Quantity::WriteSize,
+            Quantity::TransferSize,
+        ],
+        (true, false) if is_rate => [
+            Quantity::ReadThroughput,
+            Quantity::WriteThroughput,
+            Quantity::TransferThroughput,
+        ],
+        // An Italian mean ends as a rate does.
+        (false, true) => [
+            Quantity::ReadLatency,
+            Quantity::WriteLatency,
+            Quantity::TransferLatency,
+        ],
+        (false, false) if is_rate => [
+            Quantity::ReadRate,
+            Quantity::WriteRate,
+            Quantity::TransferRate,
+        ],
+        _ => return None,
+    };
+    match direction {
+        Direction::Read => times(of_what[0]),
+        Direction::Write => times(of_what[1]),
+        // Bytes a second are those of both when nothing else is said.
+        Direction::Both if said.has(TRANSFER) || said.has(BYTES) => times(of_what[2]),
+        Direction::Both => None,
+    }
 }
 
-/// [`NAMES`]: a log of a large host names a hundred thousand counters.
-static BY_NAME: OnceLock<HashMap<&str, Quantity>> = OnceLock::new();
+/// What an object counts the requests of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Object {
+    Physical,
+    Logical,
+}
 
-const IDLE_NAMES: [&str; 7] = [
-    "% idle time",
-    "leerlaufzeit (%)",
-    "% leerlaufzeit",
-    "% d'inactivité",
-    "% de tiempo inactivo",
-    "% времени бездействия",
-    "процент времени бездействия",
+/// Whether an object is the disks or the volumes.
+pub(super) fn object(name: &str) -> Option<Object> {
+    let name = name.to_lowercase();
+    // Other programs have English objects of several words: esxtop's `Physical Disk Per-Device-Per-World`.
+    match name.as_str() {
+        "physicaldisk" => return Some(Object::Physical),
+        "logicaldisk" => return Some(Object::Logical),
+        english if english.contains("physical") || english.contains("logical") => return None,
+        _ => {}
+    }
+    let said = Said::in_name(&name);
+    match (said.has(PHYSICAL), said.has(LOGICAL)) {
+        _ if !said.has(DISK) => None,
+        (true, false) => Some(Object::Physical),
+        (false, true) => Some(Object::Logical),
+        _ => None,
+    }
+}
+
+enum Direction {
+    Read,
+    Write,
+    Both,
+}
+
+/// The share of time that is given as what is left of it.
+const IDLE_TIME: (Quantity, Factor) = (Quantity::Utilization, Factor::Idle);
+
+/// What a name says, a bit for each entry of [`WORDS`].
+struct Said(u16);
+
+impl Said {
+    fn in_name(name: &str) -> Self {
+        let words = FINDER.get_or_init(|| {
+            AhoCorasick::new(WORDS.iter().flat_map(|(_, words)| *words)).expect("a few words")
+        });
+        // Pattern by pattern, to the entry that has it.
+        let entries = ENTRIES.get_or_init(|| {
+            let entry = |(bit, words): &(u16, &[&str])| vec![*bit; words.len()];
+            WORDS.iter().flat_map(entry).collect()
+        });
+        let found = words.find_overlapping_iter(name);
+        Said(found.fold(0, |said, found| said | entries[found.pattern().as_usize()]))
+    }
+
+    fn has(&self, what: u16) -> bool {
+        self.0 & what != 0
+    }
+}
+
+/// [`WORDS`]: a log of a large host names a hundred thousand counters.
+static FINDER: OnceLock<AhoCorasick> = OnceLock::new();
+static ENTRIES: OnceLock<Vec<u16>> = OnceLock::new();
+
+/// A second is the unit of a rate where it stands behind everything else: `s/read` is a latency.
+fn is_per_second(name: &str) -> bool {
+    let name = name.trim_end_matches([')', '.', ' ']);
+    let (_, unit) = name.rsplit_once(['/', '\\']).unwrap_or_default();
+    let is_unit = matches!(
+        unit.trim(),
+        "s" | "sec" | "sek" | "seg" | "sn" | "mp" | "с" | "сек" | "秒" | "초"
+    );
+    is_unit || Said::in_name(name).has(A_SECOND)
+}
+
+const READ: u16 = 1;
+const WRITE: u16 = 1 << 1;
+const TRANSFER: u16 = 1 << 2;
+const QUEUE: u16 = 1 << 3;
+const CURRENT: u16 = 1 << 4;
+const BYTES: u16 = 1 << 5;
+const MILLIONS: u16 = 1 << 6;
+const MEAN: u16 = 1 << 7;
+const SPLIT: u16 = 1 << 8;
+const IDLE: u16 = 1 << 9;
+const SHARE: u16 = 1 << 10;
+const A_SECOND: u16 = 1 << 11;
+const PHYSICAL: u16 = 1 << 12;
+const LOGICAL: u16 = 1 << 13;
+const DISK: u16 = 1 << 14;
+
+/// Stems in lower case: of English, German, French, Spanish, Italian, Portuguese, Russian, Polish, Czech, Hungarian, Dutch, Swedish, Danish,
+/// Norwegian, Finnish, Turkish, Japanese, Chinese and Korean, from lists of counters of these editions and from what people posted.
+#[rustfmt::skip]
+const WORDS: &[(u16, &[&str])] = &[
+    (READ, &[
+        "read", "les", "lectur", "leíd", "lett", "leitur", "lido", "чтен", "odczyt", "čten", "olvas", "lees", "lez", "läs", "læs", "luku",
+        "luet", "oku", "読", "读", "讀", "읽",
+    ]),
+    (WRITE, &[
+        "writ", "schreib", "schrieb", "écri", "escri", "scritt", "grava", "запис", "zapis", "zápis", "zapsan", "írás", "írt", "schrij",
+        "schrev", "skriv", "skrev", "kirjoit", "yaz", "書", "写", "寫", "쓰",
+    ]),
+    (TRANSFER, &[
+        "transfer", "übertrag", "trasferim", "обращ", "przes", "přenos", "átvit", "overdr", "overfør", "överför", "siirto", "siirro", "aktar",
+        "転送", "传输", "傳輸", "전송",
+    ]),
+    (QUEUE, &[
+        "queue", "warteschlang", "file d", "cola", "coda", "fila", "очеред", "kolejk", "front", "várakoz", "wachtrij", "diskkö", "kölängd",
+        "kø", "jono", "kuyru", "キュー", "队列", "佇列", "대기열", "큐",
+    ]),
+    (CURRENT, &[
+        "current", "aktuel", "actuel", "actual", "attual", "corrent", "atual", "текущ", "bieżąc", "aktuáln", "pillanat", "jelenlegi", "huidig",
+        "nuvær", "nåvær", "gjeldende", "nykyi", "geçerli", "現在", "当前", "目前", "현재",
+    ]),
+    (BYTES, &["byte", "octet", "байт", "bajt", "bájt", "tavu", "bayt", "バイト", "字节", "位元組", "바이트"]),
+    (MILLIONS, &["mega", "méga", "мега", "メガ", "메가", "兆"]),
+    (MEAN, &[
+        "avg", "average", "mittl", "durchschn", "moyen", "promedi", "media", "média", "médio", "средн", "średni", "střed", "prům", "átlag",
+        "gem.", "gemid", "genomsn", "medel", "gns", "gennem", "gjenn", "keskim", "ort.", "ortala", "平均", "평균",
+    ]),
+    (SPLIT, &[
+        "split", "geteilt", "partag", "divi", "sudd", "расщеп", "podziel", "dzielon", "rozděl", "feloszt", "gesplits", "delad", "opdelt",
+        "delt", "jaet", "böl", "分割", "拆分", "분할",
+    ]),
+    (IDLE, &[
+        "idle", "leerlauf", "inactiv", "inattiv", "inativ", "ocios", "бездейств", "простоя", "bezczyn", "nečinn", "üresj", "niet-actie",
+        "inaktiv", "ledig", "joutil", "boş", "アイドル", "空闲", "閒置", "유휴",
+    ]),
+    (SHARE, &[
+        "%", "percent", "prozent", "pourcent", "porcent", "процент", "procent", "százal", "prosent", "yüzde", "パーセント", "百分比", "퍼센트",
+    ]),
+    (A_SECOND, &[
+        "per sec", "pro sek", "par sec", "por seg", "al secondo", "в секунду", "na sek", "za sek", "másodperc", "per sek", "i sek", "sekunnissa",
+        "saniye",
+    ]),
+    (PHYSICAL, &[
+        "physi", "físi", "fisi", "физич", "fizycz", "fyzi", "fizik", "fysi", "fyys", "物理", "实际", "實體", "실제", "물리",
+    ]),
+    (LOGICAL, &[
+        "logi", "lógi", "логич", "logik", "looginen", "mantıks", "論理", "逻辑", "邏輯", "논리",
+    ]),
+    (DISK, &[
+        "disk", "disc", "disq", "datenträger", "диск", "dysk", "lemez", "meghajt", "schijf", "levy", "ディスク", "磁盘", "磁碟", "디스크",
+    ]),
 ];
 
-/// From lists of counters of each edition, and from what people posted.
-const NAMES: &[(&str, Quantity)] = &[
-    ("avg. disk sec/read", Quantity::ReadLatency),
-    ("mittlere sek./lesevorgänge", Quantity::ReadLatency),
-    ("mittlere sek./lesevorgang", Quantity::ReadLatency),
-    ("moyenne disque s/lecture", Quantity::ReadLatency),
-    (
-        "promedio de segundos de disco/lectura",
-        Quantity::ReadLatency,
-    ),
-    ("media de s de disco/lectura", Quantity::ReadLatency),
-    ("media letture disco/sec", Quantity::ReadLatency),
-    ("среднее время чтения с диска (с)", Quantity::ReadLatency),
-    ("avg. disk sec/write", Quantity::WriteLatency),
-    ("mittlere sek./schreibvorgänge", Quantity::WriteLatency),
-    ("mittlere sek./schreibvorgang", Quantity::WriteLatency),
-    ("moyenne disque s/écriture", Quantity::WriteLatency),
-    (
-        "promedio de segundos de disco/escritura",
-        Quantity::WriteLatency,
-    ),
-    ("среднее время записи на диск (с)", Quantity::WriteLatency),
-    ("avg. disk sec/transfer", Quantity::TransferLatency),
-    ("mittlere sek./übertragung", Quantity::TransferLatency),
-    ("mittlere sek./übertragungen", Quantity::TransferLatency),
-    ("moyenne disque s/transfert", Quantity::TransferLatency),
-    (
-        "promedio de segundos de disco/transferencia",
-        Quantity::TransferLatency,
-    ),
-    (
-        "среднее время обращения к диску (с)",
-        Quantity::TransferLatency,
-    ),
-    ("disk reads/sec", Quantity::ReadRate),
-    ("lesevorgänge/s", Quantity::ReadRate),
-    ("lectures disque/s", Quantity::ReadRate),
-    ("lecturas de disco/s", Quantity::ReadRate),
-    ("обращений чтения с диска/с", Quantity::ReadRate),
-    ("disk writes/sec", Quantity::WriteRate),
-    ("schreibvorgänge/s", Quantity::WriteRate),
-    ("écritures disque/s", Quantity::WriteRate),
-    ("escrituras en disco/s", Quantity::WriteRate),
-    ("escrituras de disco/s", Quantity::WriteRate),
-    ("обращений записи на диск/с", Quantity::WriteRate),
-    ("disk transfers/sec", Quantity::TransferRate),
-    ("übertragungen/s", Quantity::TransferRate),
-    ("transferts disque/s", Quantity::TransferRate),
-    ("transferencias de disco/s", Quantity::TransferRate),
-    ("обращений к диску/с", Quantity::TransferRate),
-    ("disk read bytes/sec", Quantity::ReadThroughput),
-    ("bytes gelesen/s", Quantity::ReadThroughput),
-    ("lectures disque, octets/s", Quantity::ReadThroughput),
-    ("bytes de lectura de disco/s", Quantity::ReadThroughput),
-    ("скорость чтения с диска (байт/с)", Quantity::ReadThroughput),
-    ("disk write bytes/sec", Quantity::WriteThroughput),
-    ("bytes geschrieben/s", Quantity::WriteThroughput),
-    ("écritures disque, octets/s", Quantity::WriteThroughput),
-    ("bytes de escritura en disco/s", Quantity::WriteThroughput),
-    (
-        "скорость записи на диск (байт/с)",
-        Quantity::WriteThroughput,
-    ),
-    ("disk bytes/sec", Quantity::TransferThroughput),
-    ("bytes/s", Quantity::TransferThroughput),
-    ("octets disque/s", Quantity::TransferThroughput),
-    ("bytes de disco/s", Quantity::TransferThroughput),
-    (
-        "скорость обмена с диском (байт/с)",
-        Quantity::TransferThroughput,
-    ),
-    ("avg. disk bytes/read", Quantity::ReadSize),
-    ("mittlere bytes/lesevorgang", Quantity::ReadSize),
-    ("mittlere bytes/lesevorgänge", Quantity::ReadSize),
-    ("moyenne disque, octets/lecture", Quantity::ReadSize),
-    ("promedio de bytes de disco/lectura", Quantity::ReadSize),
-    (
-        "средний размер одного чтения с диска (байт)",
-        Quantity::ReadSize,
-    ),
-    ("avg. disk bytes/write", Quantity::WriteSize),
-    ("mittlere bytes/schreibvorgang", Quantity::WriteSize),
-    ("mittlere bytes/schreibvorgänge", Quantity::WriteSize),
-    ("moyenne disque, octets/écriture", Quantity::WriteSize),
-    ("promedio de bytes de disco/escritura", Quantity::WriteSize),
-    (
-        "средний размер одной записи на диск (байт)",
-        Quantity::WriteSize,
-    ),
-    ("avg. disk bytes/transfer", Quantity::TransferSize),
-    ("mittlere bytes/übertragung", Quantity::TransferSize),
-    ("moyenne disque, octets/transfert", Quantity::TransferSize),
-    (
-        "promedio de bytes de disco/transferencia",
-        Quantity::TransferSize,
-    ),
-    (
-        "средний размер одного обмена с диском (байт)",
-        Quantity::TransferSize,
-    ),
-    ("avg. disk queue length", Quantity::QueueLength),
-    ("current disk queue length", Quantity::SampledQueueLength),
-    (
-        "durchschnittl. warteschlangenlänge des datenträgers",
-        Quantity::QueueLength,
-    ),
-    (
-        "durchschnittliche warteschlangenlänge",
-        Quantity::QueueLength,
-    ),
-    ("aktuelle warteschlangenlänge", Quantity::SampledQueueLength),
-    (
-        "longueur moyenne de file d'attente du disque",
-        Quantity::QueueLength,
-    ),
-    (
-        "taille de file d'attente du disque actuelle",
-        Quantity::SampledQueueLength,
-    ),
-    (
-        "longitud promedio de la cola de disco",
-        Quantity::QueueLength,
-    ),
-    (
-        "longitud actual de la cola de disco",
-        Quantity::SampledQueueLength,
-    ),
-    ("средняя длина очереди диска", Quantity::QueueLength),
-    ("текущая длина очереди диска", Quantity::SampledQueueLength),
-    ("avg. disk read queue length", Quantity::ReadQueueLength),
-    (
-        "durchschnittl. warteschlangenlänge der datenträger-lesevorgänge",
-        Quantity::ReadQueueLength,
-    ),
-    (
-        "longueur moyenne de file d'attente lecture disque",
-        Quantity::ReadQueueLength,
-    ),
-    (
-        "средняя длина очереди чтения диска",
-        Quantity::ReadQueueLength,
-    ),
-    ("avg. disk write queue length", Quantity::WriteQueueLength),
-    (
-        "durchschnittl. warteschlangenlänge der datenträger-schreibvorgänge",
-        Quantity::WriteQueueLength,
-    ),
-    (
-        "longueur moyenne de file d'attente écriture disque",
-        Quantity::WriteQueueLength,
-    ),
-    (
-        "средняя длина очереди записи на диск",
-        Quantity::WriteQueueLength,
-    ),
-    ("média de disco s/leitura", Quantity::ReadLatency),
-    ("média de disco s/gravação", Quantity::WriteLatency),
-    ("média de disco s/transferência", Quantity::TransferLatency),
-    ("leituras de disco/s", Quantity::ReadRate),
-    ("leituras de disco/seg", Quantity::ReadRate),
-    ("gravações de disco/s", Quantity::WriteRate),
-    ("gravações de disco/seg", Quantity::WriteRate),
-    ("comprimento médio da fila de disco", Quantity::QueueLength),
-    (
-        "comprimento da fila de disco atual",
-        Quantity::SampledQueueLength,
-    ),
-    (
-        "comprimento médio da fila de gravação de disco",
-        Quantity::WriteQueueLength,
-    ),
-    ("media sec/trasferimento disco", Quantity::TransferLatency),
-    ("letture disco/sec", Quantity::ReadRate),
-    ("scritture disco/sec", Quantity::WriteRate),
-    ("byte letti da disco/sec", Quantity::ReadThroughput),
-    ("byte scritti su disco/sec", Quantity::WriteThroughput),
-    ("byte da/a disco/sec", Quantity::TransferThroughput),
-    ("lunghezza media coda del disco", Quantity::QueueLength),
-    ("split io/sec", Quantity::SplitRate),
-    ("geteilte e/a/s", Quantity::SplitRate),
-    ("e/s partagées/s", Quantity::SplitRate),
-    ("división de e/s por segundo", Quantity::SplitRate),
-    ("расщеплений ввода-вывода/с", Quantity::SplitRate),
-];
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,7 @@
 //! Performance Monitor of Windows: LogicalDisk and PhysicalDisk.
 
-use straddle_stack::activity::Quantity;
-
-use super::counters::counter;
-use super::{Factor, Meaning, Path};
+use super::counters::{self, Object, counter};
+use super::{Meaning, Path};
 use crate::format::{Format, Shape};
 use crate::subject::Subject;
 
@@ -36,41 +34,25 @@ fn is_strange(path: &Path<'_>) -> bool {
 }
 
 fn subject(object: &str, instance: &str) -> Option<Subject> {
-    const PHYSICAL: [&str; 8] = [
-        "physicaldisk",
-        "physikalischer datenträger",
-        "disque physique",
-        "disco físico",
-        "disco fisico",
-        "физический диск",
-        "物理ディスク",
-        "实际磁盘",
-    ];
-    const LOGICAL: [&str; 8] = [
-        "logicaldisk",
-        "logischer datenträger",
-        "disque logique",
-        "disco lógico",
-        "disco logico",
-        "логический диск",
-        "論理ディスク",
-        "逻辑磁盘",
-    ];
     if instance.eq_ignore_ascii_case("_total") {
         return None;
     }
-    let object = object.to_lowercase();
     let (first, rest) = instance.split_once(' ').unwrap_or((instance, ""));
     let is_number = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
     let letter = |word: &str| word.len() == 2 && word.ends_with(':') && word.is_char_boundary(1);
-    // Names in other languages: the instance tells what it is.
-    let physical = PHYSICAL.contains(&&*object) || is_number && rest.split_whitespace().all(letter);
-    let logical = LOGICAL.contains(&&*object);
-    if physical && !logical {
-        return Some(Subject::disk(first));
+    let volume = || Subject::volume(&upper_letter(instance));
+    match counters::object(object) {
+        Some(Object::Physical) => Some(Subject::disk(first)),
+        Some(Object::Logical) => Some(volume()),
+        // In other letters the instance tells what it is. What counts something else of a volume has a name in English.
+        None if object.is_ascii() => None,
+        None if is_number && rest.split_whitespace().all(letter) => Some(Subject::disk(first)),
+        None => {
+            let is_volume =
+                instance.get(..2).is_some_and(letter) || instance.starts_with("HarddiskVolume");
+            is_volume.then(volume)
+        }
     }
-    let shaped = instance.get(..2).is_some_and(letter) || instance.starts_with("HarddiskVolume");
-    (logical || shaped).then(|| Subject::volume(&upper_letter(instance)))
 }
 
 /// `e:` is `E:`.
@@ -80,6 +62,3 @@ fn upper_letter(instance: &str) -> String {
         _ => instance.to_owned(),
     }
 }
-
-/// The quantities that are given as a share of time.
-pub(super) const IDLE: (Quantity, Factor) = (Quantity::Utilization, Factor::Idle);

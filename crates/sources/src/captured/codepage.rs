@@ -3,7 +3,10 @@
 //! Consoles of Windows print in the code page of their language, and so does what was redirected to a file. Words that tools
 //! print about storage tell those apart that have letters of their own; what is left is Latin.
 
-use encoding_rs::{BIG5, EUC_KR, Encoding, GBK, IBM866, KOI8_R, SHIFT_JIS, WINDOWS_1251};
+use encoding_rs::{
+    BIG5, EUC_KR, Encoding, GBK, IBM866, KOI8_R, SHIFT_JIS, WINDOWS_1250, WINDOWS_1251,
+    WINDOWS_1254,
+};
 
 /// Code page 437, upper half: what an English console of Windows writes.
 pub(super) const CP437: &str = "ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜ¢£¥₧ƒáíóúñÑªº¿⌐¬½¼¡«»░▒▓│┤╡╢╖╕╣║╗╝╜╛┐└┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
@@ -15,7 +18,7 @@ const CP852: &str = "ÇüéâäůćçłëŐőîŹÄĆÉĹĺôöĽľŚśÖÜŤť�
 pub(super) const CP1252: &str = "€\u{81}‚ƒ„…†‡ˆ‰Š‹Œ\u{8d}Ž\u{8f}\u{90}‘’“”•–—˜™š›œ\u{9d}žŸ";
 
 /// Code pages that are known by words.
-const BY_WORDS: [(&Encoding, &[&str]); 7] = [
+const BY_WORDS: [(&Encoding, &[&str]); 9] = [
     (IBM866, CYRILLIC),
     (WINDOWS_1251, CYRILLIC),
     (KOI8_R, CYRILLIC),
@@ -37,6 +40,8 @@ const BY_WORDS: [(&Encoding, &[&str]); 7] = [
         EUC_KR,
         &["디스크", "파티션", "오프셋", "섹터", "볼륨", "바이트"],
     ),
+    (WINDOWS_1250, CENTRAL_EUROPE),
+    (WINDOWS_1254, &["Mantıksal", "bölüm", "Bölüm"]),
 ];
 const CYRILLIC: &[&str] = &[
     "диск",
@@ -47,7 +52,10 @@ const CYRILLIC: &[&str] = &[
     "байт",
     "том ",
 ];
-const CENTRAL_EUROPE: &[&str] = &["ość", "ięc", "oddíl", "dzięk"];
+/// With letters that lie elsewhere in Western Europe.
+const CENTRAL_EUROPE: &[&str] = &[
+    "ość", "ięc", "oddíl", "dzięk", "średni", "długo", "čten", "průměr", "střed", "přen", "ősz",
+];
 
 /// Most of a text that is looked at to tell its code page.
 const SAMPLE: usize = 64 << 10;
@@ -190,6 +198,9 @@ mod tests {
             ("磁盘 1 现在是所选磁盘。\n", GBK),
             ("磁碟 1 是目前選取的磁碟。\n", BIG5),
             ("1 디스크가 선택한 디스크입니다.\n", EUC_KR),
+            ("Średnia długość kolejki dysku\n", WINDOWS_1250),
+            ("Střední doba disku/čtení\n", WINDOWS_1250),
+            ("MantıksalDisk(C:)\n", WINDOWS_1254),
         ] {
             let (bytes, _, unmappable) = page.encode(text);
             assert!(!unmappable, "{}", page.name());
