@@ -3,6 +3,7 @@
 use straddle_stack::activity::{Moment, Span};
 
 use super::rows::{Columns, Rows, figure};
+use super::unnamed;
 use crate::format::{Body, Format, Shape, Taken};
 use crate::line::Line;
 use crate::notes::Notes;
@@ -21,12 +22,23 @@ fn begins(line: &Line<'_>, notes: &mut Notes<'_>) -> Option<Box<dyn Body>> {
     if let Some(host) = notes.reports.remember(line.text) {
         notes.on_host(host, line);
     }
-    memchr::memmem::find(line.text.as_bytes(), b"Device")?;
-    let columns = Columns::of(line.text, &DEVICE)?;
+    let is_head = memchr::memmem::find(line.text.as_bytes(), b"Device").is_some();
+    let columns = match is_head {
+        true => Columns::of(line.text, &DEVICE)?,
+        false => unnamed::columns(line.text, &DEVICE)?,
+    };
     let mut reports = Reports::default();
     reports.head(columns, line, notes);
+    if !is_head {
+        notes.remark(UNNAMED, line);
+        reports.line(line, notes);
+    }
     Some(Box::new(reports))
 }
+
+/// What the columns of rows are follows from their number and from what they come to.
+const UNNAMED: &str = "from where on rows of iostat have no names of columns: which they are follows from their number, and from throughput being rate times \
+                       size";
 
 /// The tables of reports. One report has several with the option `-h`, and one more for each group.
 #[derive(Default)]

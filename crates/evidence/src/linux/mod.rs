@@ -16,6 +16,7 @@ pub(crate) mod sadf_lines;
 pub(crate) mod sadf_xml;
 pub(crate) mod sar;
 mod sysstat_json;
+mod unnamed;
 pub(crate) mod vmstat;
 
 pub(crate) use clock::english;

@@ -113,6 +113,15 @@ impl Columns {
     fn len(&self) -> usize {
         self.meanings.len() + usize::from(self.loose.is_some())
     }
+
+    /// What the figures of a row say of a quantity.
+    pub(super) fn value(&self, quantity: Quantity, figures: &[f64]) -> Option<f64> {
+        let mut cells = self.meanings.iter().zip(figures);
+        cells.find_map(|(meaning, figure)| {
+            let meaning = meaning.filter(|meaning| meaning.quantity == quantity)?;
+            Some(figure * meaning.factor)
+        })
+    }
 }
 
 /// What says how many requests the figure of a column stands for.
