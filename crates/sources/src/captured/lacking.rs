@@ -27,7 +27,9 @@ type Told = (&'static [&'static [&'static str]], Lacking);
 
 const GUEST: &str = "how long a virtual disk is, not where the guest's partitions begin in it";
 
-static TOOLS: [Told; 17] = [
+const SIZES: &str = "which disks there are and how long, not where partitions begin";
+
+static TOOLS: [Told; 24] = [
     (
         &[
             &["file format: ", "\"format\": "],
@@ -207,6 +209,67 @@ static TOOLS: [Told; 17] = [
             next: Next::On("linux"),
         },
     ),
+    (
+        &[
+            &["*-disk", "*-volume", "*-namespace", "*-cdrom"],
+            &["description: "],
+        ],
+        Lacking {
+            tool: "lshw",
+            lacks: SIZES,
+            next: Next::On("linux"),
+        },
+    ),
+    (
+        &[&["H/W path Device Class"]],
+        Lacking {
+            tool: "lshw -short",
+            lacks: SIZES,
+            next: Next::On("linux"),
+        },
+    ),
+    (
+        &[&["Hardware Class: "], &["Device File: ", "Device Files: "]],
+        Lacking {
+            tool: "hwinfo",
+            lacks: SIZES,
+            next: Next::On("linux"),
+        },
+    ),
+    (
+        &[&["Local Storage: ", "Drives: Local Storage: "], &["ID-1: "]],
+        Lacking {
+            tool: "inxi",
+            lacks: SIZES,
+            next: Next::On("linux"),
+        },
+    ),
+    (
+        &[&["NAME SIZE ALLOC FREE"]],
+        Lacking {
+            tool: "zpool list",
+            lacks: "how full pools are, neither the ashift of their vdevs nor where these begin",
+            next: Next::Run(
+                "`zdb -C POOL` (ashift of each vdev and the paths of its disks), and the partitions of these disks by the system's own tool",
+            ),
+        },
+    ),
+    (
+        &[&["TARGET SOURCE FSTYPE"]],
+        Lacking {
+            tool: "findmnt",
+            lacks: "which filesystems are mounted, not what they lie on",
+            next: Next::On("linux"),
+        },
+    ),
+    (
+        &[&["Host Name: "], &["OS Name: "], &["OS Version: "]],
+        Lacking {
+            tool: "systeminfo",
+            lacks: "which system runs, not which disks it has",
+            next: Next::On("windows"),
+        },
+    ),
 ];
 
 /// As much of a text as is looked at.
@@ -246,6 +309,38 @@ mod tests {
             of("hdisk0          00c276b034d03b25                    rootvg          active\n"),
             Some("lspv")
         );
+        for (text, tool) in [
+            (
+                "  *-disk\n       description: ATA Disk\n       logical name: /dev/sda\n",
+                "lshw",
+            ),
+            (
+                "H/W path      Device     Class   Description\n====\n",
+                "lshw -short",
+            ),
+            (
+                "  Hardware Class: disk\n  Device File: /dev/sda\n",
+                "hwinfo",
+            ),
+            (
+                "Drives:    Local Storage: total: 1 TiB\n  ID-1: /dev/sda\n",
+                "inxi",
+            ),
+            (
+                "NAME    SIZE  ALLOC   FREE  CAP\ntank   7T  3T  4T  42%\n",
+                "zpool list",
+            ),
+            (
+                "TARGET   SOURCE    FSTYPE OPTIONS\n/  /dev/sda1 ext4 rw\n",
+                "findmnt",
+            ),
+            (
+                "Host Name:  SQL01\nOS Name:  Microsoft\nOS Version:  5.2.3790\n",
+                "systeminfo",
+            ),
+        ] {
+            assert_eq!(of(text), Some(tool), "{text}");
+        }
         for other in ["virtual size: 1\n", "The format: raw\n", ""] {
             assert_eq!(of(other), None, "{other}");
         }
