@@ -1,7 +1,9 @@
 //! What the counters of disks are called, in the languages of Windows. Names differ between editions and between what people post, their words
 //! do not: what is read, written or moved, bytes, a mean, a queue.
 
-use aho_corasick::AhoCorasick;
+use aho_corasick::Anchored;
+use aho_corasick::automaton::Automaton;
+use aho_corasick::dfa::DFA;
 use std::sync::OnceLock;
 use straddle_stack::activity::Quantity;
 
@@ -110,16 +112,8 @@ struct Said(u16);
 
 impl Said {
     fn in_name(name: &str) -> Self {
-        let words = FINDER.get_or_init(|| {
-            AhoCorasick::new(WORDS.iter().flat_map(|(_, words)| *words)).expect("a few words")
-        });
-        // Pattern by pattern, to the entry that has it.
-        let entries = ENTRIES.get_or_init(|| {
-            let entry = |(bit, words): &(u16, &[&str])| vec![*bit; words.len()];
-            WORDS.iter().flat_map(entry).collect()
-        });
-        let found = words.find_overlapping_iter(name);
-        Said(found.fold(0, |said, found| said | entries[found.pattern().as_usize()]))
+        static FINDER: OnceLock<Finder> = OnceLock::new();
+        Said(FINDER.get_or_init(Finder::new).of(name))
     }
 
     fn has(&self, what: u16) -> bool {
@@ -127,9 +121,39 @@ impl Said {
     }
 }
 
-/// [`WORDS`]: a log of a large host names a hundred thousand counters.
-static FINDER: OnceLock<AhoCorasick> = OnceLock::new();
-static ENTRIES: OnceLock<Vec<u16>> = OnceLock::new();
+/// Finds all [`WORDS`] in one walk: a log of a large host names a hundred thousand counters.
+struct Finder {
+    automaton: DFA,
+    /// Of each word, the bit of its entry.
+    bits: Vec<u16>,
+}
+
+impl Finder {
+    fn new() -> Self {
+        let of = |(bit, words): &(u16, &[&str])| vec![*bit; words.len()];
+        let words = WORDS.iter().flat_map(|(_, words)| *words);
+        Self {
+            automaton: DFA::new(words).expect("a few words"),
+            bits: WORDS.iter().flat_map(of).collect(),
+        }
+    }
+
+    fn of(&self, name: &str) -> u16 {
+        let Ok(mut state) = self.automaton.start_state(Anchored::No) else {
+            return 0;
+        };
+        let mut said = 0;
+        for byte in name.bytes() {
+            state = self.automaton.next_state(Anchored::No, state, byte);
+            if self.automaton.is_match(state) {
+                for index in 0..self.automaton.match_len(state) {
+                    said |= self.bits[self.automaton.match_pattern(state, index).as_usize()];
+                }
+            }
+        }
+        said
+    }
+}
 
 /// A second is the unit of a rate where it stands behind everything else: `s/read` is a latency.
 fn is_per_second(name: &str) -> bool {
