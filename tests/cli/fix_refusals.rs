@@ -32,7 +32,15 @@ fn what_cannot_be_done_is_said_with_the_next_step() {
         Device     Boot Start   End Sectors Size Id Type\n\
         /dev/sdb1          63 65598   65536  32M 83 Linux\n";
     fs::write(folder.join("linux.txt"), captured).expect("writable");
-    let all: [&[&str]; 10] = [
+    // Neither has a tool of Linux, and what a script of Linux would call sda1 is another disk's there.
+    let freebsd = "\
+        =>      63  131009  ada0  MBR  (64M)\n\
+        \x20       63   65536     1  freebsd  (32M)\n\
+        \x20    65599   65473        - free -  (32M)\n\n\
+        Geom name: ada0\nProviders:\n1. Name: ada0\n   Mediasize: 67108864 (64M)\n   Sectorsize: 512\n   Stripesize: 4096\n   \
+        Stripeoffset: 0\n   Mode: r0w0e0\n   descr: ACME 64\n   ident: A1\n   rotationrate: 7200\n";
+    fs::write(folder.join("freebsd.txt"), freebsd).expect("writable");
+    let all: [&[&str]; 12] = [
         &["on.img"],
         &["missing.img"],
         &["many"],
@@ -40,6 +48,8 @@ fn what_cannot_be_done_is_said_with_the_next_step() {
         &["off.img", "--script", "mdadm"],
         &["off.img", "--script", "diskpart"],
         &["linux.txt", "--script", "diskpart"],
+        &["freebsd.txt", "--script", "sfdisk"],
+        &["freebsd.txt", "--script", "diskpart"],
         &["off.img", "--verify", "missing.json"],
         &["off.img", "--verify", "off.img"],
         &["off.img", "--verify", "none.json"],

@@ -313,9 +313,14 @@ fn made_again(situation: &Situation<'_>) -> String {
         Some("esxi") => {
             "virtual machines are registered again when they have been copied back (vim-cmd solo/registervm)".to_owned()
         }
-        _ => "stop what uses the volumes first: services, databases, shares, the page file. The scripts give back letter or folder, label and \
+        Some("windows") => {
+            "stop what uses the volumes first: services, databases, shares, the page file. The scripts give back letter or folder, label and \
               allocation unit; shares, shadow copies, permissions of the root folder and the volume's GUID are not given back. Windows \
               deletes no partition that it runs from: that waits for the next installation"
+                .to_owned()
+        }
+        _ => "stop what uses the filesystems first, and unmount them. Copy owners, permissions and links of files as well; labels and entries of fstab are made \
+              again by hand. A system deletes no partition that it runs from: start another one from a medium"
             .to_owned(),
     }
 }
