@@ -1,7 +1,7 @@
 //! Readers and rules are linear in their input: four times the text takes at most five times the instructions.
 //!
 //! Instructions are counted by cachegrind (Debian: valgrind), not timed: they are the same on a busy machine. Captures of several readers
-//! and the forged texts are grown to 300 kB and to 1.2 MB; to 1 MB and to 4 MB where that is more lines than are read, and with
+//! and the forged texts are grown to 120 kB and to 480 kB; to 1 MB and to 4 MB where that is more lines than are read, and with
 //! `STRADDLE_SOAK=1` every capture of the corpus, where 4 MB have to be read in less than 2 s of processor time, too. Counted and timed is
 //! the release build: what a line costs whatever stands above it is least there, and what it costs more with each line is seen soonest.
 
@@ -27,7 +27,7 @@ const MAX: f64 = 5.0;
 const TEXT: &str = "capture.txt";
 const CHECK: [&str; 4] = ["check", "--as", "text", TEXT];
 /// Lengths of the two texts, in bytes, and in a soak.
-const SIZES: [usize; 2] = [300_000, 1_200_000];
+const SIZES: [usize; 2] = [120_000, 480_000];
 const SIZES_IN_SOAK: [usize; 2] = [1_000_000, 4_000_000];
 /// Longest rows that repeat are looked for up to this many lines.
 const PERIOD: usize = 40;

@@ -12,6 +12,9 @@ use crate::run::{cargo, output, run};
 /// The program whose guests run beside everything else.
 const LAB: &str = "lab";
 
+/// Programs of tests of the command: half of the time, of which most goes into other programs. They take turns with what is there once: loop devices, Wine.
+const OF_THE_COMMAND: &[&str] = &["cli", "devices", "swaps"];
+
 /// Programs of tests that `--quick` leaves out, each with the reason.
 const SLOW_PROGRAMS: &[(&str, &str)] = &[
     ("devices", "devices of this machine in every use"),
@@ -210,8 +213,7 @@ pub(crate) fn all(rest: &[&str]) -> Result<()> {
     }
 }
 
-/// Everything: the lab and the module for Python beside the rest, as guests, Spark and the many tests that wait for a disk or a clock leave
-/// processors idle in turns.
+/// Everything, in lanes beside each other: tests wait for a disk, a clock or another program, and the last of a program leaves processors idle.
 fn everything(rest: &[&str]) -> Result<()> {
     packages::to_build_tests()?;
     // Packages of other languages come over a network meanwhile.
@@ -221,38 +223,34 @@ fn everything(rest: &[&str]) -> Result<()> {
         packages.join().expect("no panic")
     })?;
     let began = Instant::now();
-    let lab = Beside::start("the lab", test().args(rest).args(["--test", LAB]))?;
+    let of = |programs: &[&str]| {
+        let mut lane = test();
+        lane.args(rest);
+        for program in programs {
+            lane.args(["--test", program]);
+        }
+        lane
+    };
+    let lab = Beside::start("the lab", &mut of(&[LAB]))?;
     // All that follows has what processors have left: guests that serve a load keep their time.
     let own: i32 = output(&mut Command::new("nice"))?.trim().parse()?;
     let (nicer, process) = ((own + 10).to_string(), std::process::id().to_string());
     run(Command::new("renice").args(["-n", &nicer, "-p", &process]))?;
     let mut python = Command::new(std::env::current_exe()?);
     let python = Beside::start("the module for Python", python.args(["test", "--python"]))?;
-    let others = || -> Result<()> {
-        let mut failed = Vec::new();
-        let mut go_on = |outcome: Result<()>| match outcome {
-            Err(error) if !rest.is_empty() => {
-                failed.push(format!("{error:#}"));
-                Ok(())
-            }
-            outcome => outcome,
-        };
-        let mut usual = test();
-        usual.args(rest).args(["--lib", "--bins"]);
-        for program in programs()?.iter().filter(|name| *name != LAB) {
-            usual.args(["--test", program]);
-        }
-        go_on(run(&mut usual))?;
-        go_on(run(test().args(rest).arg("--doc")))?;
-        match failed.as_slice() {
-            [] => Ok(()),
-            failed => bail!("{}", failed.join("\n")),
-        }
-    };
-    let others = others();
-    println!("\nthe rest: {} s", began.elapsed().as_secs());
+    let programs = programs()?;
+    let small: Vec<&str> = programs
+        .iter()
+        .map(String::as_str)
+        .filter(|name| *name != LAB && !OF_THE_COMMAND.contains(name))
+        .collect();
+    let small = Beside::start("tests of the crates", of(&small).args(["--lib", "--bins"]))?;
+    let command = run(&mut of(OF_THE_COMMAND));
+    let examples = run(test().args(rest).arg("--doc"));
+    println!("\nthe command: {} s", began.elapsed().as_secs());
     // What they found is told in either case.
-    let outcomes = [others, python.finish(), lab.finish()];
+    let beside = [small, python, lab].map(Beside::finish);
+    let outcomes = [command, examples].into_iter().chain(beside);
     println!("all: {} s", began.elapsed().as_secs());
     let failed: Vec<String> = outcomes
         .into_iter()
