@@ -1,5 +1,5 @@
-//! Texts in which the lines of an output are no lines: what a table of a spreadsheet or of Markdown has in one cell for each host, what a mail has in base64, and what
-//! a program writes with `\n` in place of the ends of lines.
+//! Texts in which the lines of an output are no lines: what a table of a spreadsheet or of Markdown has in one cell for each host, what a mail has in base64, what
+//! a program writes with `\n` in place of the ends of lines, and what lost them altogether.
 //!
 //! They become lines again. Each is marked with its host, where a table names it, and with what keeps its number: it stands where the
 //! cell stood.
@@ -12,6 +12,7 @@ use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 
 use super::hostname::is_name;
+use super::joined;
 
 /// Between two of these stands the host of a line. No text has them: separators of tapes.
 const HOST: char = '\u{1c}';
@@ -35,7 +36,7 @@ pub(super) fn unfolded(text: Cow<'_, str>, decode: fn(&[u8]) -> Cow<'_, str>) ->
         Some(cells) => Cow::Owned(cells),
         None => text,
     };
-    escaped(text)
+    joined::apart(escaped(text), SOFT)
 }
 
 /// The number of each line in the file, and the lines without what kept it.

@@ -17,6 +17,7 @@ mod grouped;
 mod heading;
 mod hostname;
 mod hosts;
+mod joined;
 mod json;
 mod lacking;
 mod linux;
