@@ -15,6 +15,9 @@ const LAB: &str = "lab";
 /// Programs of tests of the command: half of the time, of which most goes into other programs. They take turns with what is there once: loop devices, Wine.
 const OF_THE_COMMAND: &[&str] = &["cli", "devices", "swaps"];
 
+/// What the names of the command's tests have that need Wine.
+const WINDOWS: &str = "windows";
+
 /// Programs of tests that `--quick` leaves out, each with the reason.
 const SLOW_PROGRAMS: &[(&str, &str)] = &[
     ("devices", "devices of this machine in every use"),
@@ -245,11 +248,16 @@ fn everything(rest: &[&str]) -> Result<()> {
         .filter(|name| *name != LAB && !OF_THE_COMMAND.contains(name))
         .collect();
     let small = Beside::start("tests of the crates", of(&small).args(["--lib", "--bins"]))?;
-    let command = run(&mut of(OF_THE_COMMAND));
+    // What runs under Wine comes last by name, and begins with building a program and tests for Windows, each on one processor.
+    let wine = Beside::start(
+        "the command under Windows",
+        of(&[OF_THE_COMMAND[0]]).args(["--", WINDOWS]),
+    )?;
+    let command = run(of(OF_THE_COMMAND).args(["--", "--skip", WINDOWS]));
     let examples = run(test().args(rest).arg("--doc"));
     println!("\nthe command: {} s", began.elapsed().as_secs());
     // What they found is told in either case.
-    let beside = [small, python, lab].map(Beside::finish);
+    let beside = [wine, small, python, lab].map(Beside::finish);
     let outcomes = [command, examples].into_iter().chain(beside);
     println!("all: {} s", began.elapsed().as_secs());
     let failed: Vec<String> = outcomes
