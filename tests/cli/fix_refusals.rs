@@ -62,4 +62,8 @@ fn what_cannot_be_done_is_said_with_the_next_step() {
         })
         .collect();
     insta::assert_snapshot!(said.join("\n"));
+    // What is done by hand is what that system has.
+    let plan = straddle(folder, &["fix", "freebsd.txt"]).stdout;
+    assert!(plan.contains("unmount them"), "{plan}");
+    assert!(!plan.contains("Windows"), "{plan}");
 }

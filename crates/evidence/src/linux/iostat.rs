@@ -37,8 +37,8 @@ fn begins(line: &Line<'_>, notes: &mut Notes<'_>) -> Option<Box<dyn Body>> {
 }
 
 /// What the columns of rows are follows from their number and from what they come to.
-const UNNAMED: &str = "from where on rows of iostat have no names of columns: which they are follows from their number, and from throughput being rate times \
-                       size";
+const UNNAMED: &str = "where rows of iostat begin that have no names of columns: which columns they are follows from their number, and from throughput \
+                       being rate times size";
 
 /// The tables of reports. One report has several with the option `-h`, and one more for each group.
 #[derive(Default)]

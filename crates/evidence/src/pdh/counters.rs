@@ -85,7 +85,7 @@ pub(super) fn object(name: &str) -> Option<Object> {
     // Other programs have English objects of several words: esxtop's `Physical Disk Per-Device-Per-World`.
     match name.as_str() {
         "physicaldisk" => return Some(Object::Physical),
-        "logicaldisk" => return Some(Object::Logical),
+        "logicaldisk" | "logical disk" => return Some(Object::Logical),
         english if english.contains("physical") || english.contains("logical") => return None,
         _ => {}
     }
@@ -182,59 +182,59 @@ const PHYSICAL: u16 = 1 << 12;
 const LOGICAL: u16 = 1 << 13;
 const DISK: u16 = 1 << 14;
 
-/// Stems in lower case: of English, German, French, Spanish, Italian, Portuguese, Russian, Polish, Czech, Hungarian, Dutch, Swedish, Danish,
-/// Norwegian, Finnish, Turkish, Japanese, Chinese and Korean, from lists of counters of these editions and from what people posted.
+/// Stems in lower case: of English, German, French, Spanish, Italian, Portuguese, Russian, Polish, Czech, Hungarian, Dutch, Swedish, Turkish,
+/// Japanese, Chinese and Korean, from lists of counters of these editions, documentation in these languages, and what people posted.
 #[rustfmt::skip]
 const WORDS: &[(u16, &[&str])] = &[
     (READ, &[
-        "read", "les", "lectur", "leíd", "lett", "leitur", "lido", "чтен", "odczyt", "čten", "olvas", "lees", "lez", "läs", "læs", "luku",
-        "luet", "oku", "読", "读", "讀", "읽",
+        "read", "les", "lectur", "leíd", "lett", "leitur", "lido", "чтен", "odczyt", "čten", "olvas", "lees", "lez", "läs", 
+        "oku", "読", "读", "讀", "읽",
     ]),
     (WRITE, &[
         "writ", "schreib", "schrieb", "écri", "escri", "scritt", "grava", "запис", "zapis", "zápis", "zapsan", "írás", "írt", "schrij",
-        "schrev", "skriv", "skrev", "kirjoit", "yaz", "書", "写", "寫", "쓰",
+        "schrev", "skriv", "skrev", "yaz", "書", "写", "寫", "쓰",
     ]),
     (TRANSFER, &[
-        "transfer", "übertrag", "trasferim", "обращ", "przes", "přenos", "átvit", "overdr", "overfør", "överför", "siirto", "siirro", "aktar",
+        "transfer", "übertrag", "trasferim", "обращ", "przes", "přenos", "átvit", "overdr", "överför", "aktar",
         "転送", "传输", "傳輸", "전송",
     ]),
     (QUEUE, &[
         "queue", "warteschlang", "file d", "cola", "coda", "fila", "очеред", "kolejk", "front", "várakoz", "wachtrij", "diskkö", "kölängd",
-        "kø", "jono", "kuyru", "キュー", "队列", "佇列", "대기열", "큐",
+        "kuyru", "キュー", "队列", "佇列", "대기열", "큐",
     ]),
     (CURRENT, &[
         "current", "aktuel", "actuel", "actual", "attual", "corrent", "atual", "текущ", "bieżąc", "aktuáln", "pillanat", "jelenlegi", "huidig",
-        "nuvær", "nåvær", "gjeldende", "nykyi", "geçerli", "現在", "当前", "目前", "현재",
+        "geçerli", "現在", "当前", "目前", "현재",
     ]),
-    (BYTES, &["byte", "octet", "байт", "bajt", "bájt", "tavu", "bayt", "バイト", "字节", "位元組", "바이트"]),
+    (BYTES, &["byte", "octet", "байт", "bajt", "bájt", "bayt", "バイト", "字节", "位元組", "바이트"]),
     (MILLIONS, &["mega", "méga", "мега", "メガ", "메가", "兆"]),
     (MEAN, &[
         "avg", "average", "mittl", "durchschn", "moyen", "promedi", "media", "média", "médio", "средн", "średni", "střed", "prům", "átlag",
-        "gem.", "gemid", "genomsn", "medel", "gns", "gennem", "gjenn", "keskim", "ort.", "ortala", "平均", "평균",
+        "gem.", "gemid", "genomsn", "medel", "ort.", "ortala", "平均", "평균",
     ]),
     (SPLIT, &[
-        "split", "geteilt", "partag", "divi", "sudd", "расщеп", "podziel", "dzielon", "rozděl", "feloszt", "gesplits", "delad", "opdelt",
-        "delt", "jaet", "böl", "分割", "拆分", "분할",
+        "split", "geteilt", "partag", "divi", "sudd", "расщеп", "podziel", "dzielon", "rozděl", "feloszt", "gesplits", "delad", 
+        "böl", "分割", "拆分", "분할",
     ]),
     (IDLE, &[
         "idle", "leerlauf", "inactiv", "inattiv", "inativ", "ocios", "бездейств", "простоя", "bezczyn", "nečinn", "üresj", "niet-actie",
-        "inaktiv", "ledig", "joutil", "boş", "アイドル", "空闲", "閒置", "유휴",
+        "inaktiv", "boş", "アイドル", "空闲", "閒置", "유휴",
     ]),
     (SHARE, &[
-        "%", "percent", "prozent", "pourcent", "porcent", "процент", "procent", "százal", "prosent", "yüzde", "パーセント", "百分比", "퍼센트",
+        "%", "percent", "prozent", "pourcent", "porcent", "процент", "procent", "százal", "yüzde", "パーセント", "百分比", "퍼센트",
     ]),
     (A_SECOND, &[
-        "per sec", "pro sek", "par sec", "por seg", "al secondo", "в секунду", "na sek", "za sek", "másodperc", "per sek", "i sek", "sekunnissa",
+        "per sec", "pro sek", "par sec", "por seg", "al secondo", "в секунду", "na sek", "za sek", "másodperc", "per sek", 
         "saniye",
     ]),
     (PHYSICAL, &[
-        "physi", "físi", "fisi", "физич", "fizycz", "fyzi", "fizik", "fysi", "fyys", "物理", "实际", "實體", "실제", "물리",
+        "physi", "físi", "fisi", "физич", "fizi", "fizy", "fyzi", "fysi", "物理", "实际", "實體", "실제", "물리",
     ]),
     (LOGICAL, &[
-        "logi", "lógi", "логич", "logik", "looginen", "mantıks", "論理", "逻辑", "邏輯", "논리",
+        "logi", "lógi", "логич", "logik", "mantıks", "論理", "逻辑", "邏輯", "논리",
     ]),
     (DISK, &[
-        "disk", "disc", "disq", "datenträger", "диск", "dysk", "lemez", "meghajt", "schijf", "levy", "ディスク", "磁盘", "磁碟", "디스크",
+        "disk", "disc", "disq", "datenträger", "диск", "dysk", "lemez", "meghajt", "schijf", "ディスク", "磁盘", "磁碟", "디스크",
     ]),
 ];
 

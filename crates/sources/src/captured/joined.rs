@@ -40,24 +40,19 @@ const HEADS: [&[&str]; 23] = [
     &["sector-size:"],
 ];
 
-/// The text with such lines taken apart, each part ended by `soft` but the last.
+/// The text with such lines taken apart, with `soft` at the end of each part but the last.
 pub(super) fn apart(text: Cow<'_, str>, soft: char) -> Cow<'_, str> {
     if !text.lines().any(|line| LEN.contains(&line.len())) {
         return text;
     }
+    let between = format!("{soft}\n");
     let mut found = String::new();
     let mut is_changed = false;
     for line in text.split_inclusive('\n') {
         match parts(line) {
             Some(parts) => {
                 is_changed = true;
-                let (last, before) = parts.split_last().expect("several");
-                for part in before {
-                    found.push_str(part);
-                    found.push(soft);
-                    found.push('\n');
-                }
-                found.push_str(last);
+                found.push_str(&parts.join(&between));
             }
             None => found.push_str(line),
         }

@@ -157,6 +157,9 @@ const NAMES: &[(&str, Quantity)] = &[
     ("bytes escritos em disco/seg", WriteThroughput),
     ("平均磁盘队列长度", QueueLength),
     ("当前磁盘队列长度", SampledQueueLength),
+    ("平均ディスク キューの長さ", QueueLength),
+    ("평균 디스크 큐 길이", QueueLength),
+    ("현재 디스크 큐 길이", SampledQueueLength),
     ("disk reads per second", ReadRate),
 ];
 
@@ -182,7 +185,6 @@ fn idle_time_is_what_is_left() {
         "Percentage niet-actieve tijd",
         "Procent czasu bezczynności",
         "% nečinnosti",
-        "Ledig tid i procent",
     ] {
         assert_eq!(counter(name), Some(IDLE_TIME), "{name}");
     }
@@ -226,6 +228,7 @@ fn objects_of_disks_and_volumes() {
         "Dysk fizyczny",
         "Fyzický disk",
         "Fizikai lemez",
+        "Disc fizic",
         "FizikselDisk",
         "物理ディスク",
         "实际磁盘",
@@ -234,6 +237,7 @@ fn objects_of_disks_and_volumes() {
     }
     for name in [
         "LogicalDisk",
+        "Logical Disk",
         "Logischer Datenträger",
         "Disque logique",
         "Disco lógico",

@@ -319,8 +319,8 @@ fn made_again(situation: &Situation<'_>) -> String {
               deletes no partition that it runs from: that waits for the next installation"
                 .to_owned()
         }
-        _ => "stop what uses the filesystems first, and unmount them. Copy owners, permissions and links of files as well; labels and entries of fstab are made \
-              again by hand. A system deletes no partition that it runs from: start another one from a medium"
+        _ => "stop what uses the filesystems first, and unmount them. Copy owners, permissions and links of files as well; labels and entries of fstab are \
+              recreated by hand. A system deletes no partition that it runs from: start another one from a medium"
             .to_owned(),
     }
 }
