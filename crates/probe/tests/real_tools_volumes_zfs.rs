@@ -24,9 +24,10 @@ fn format() -> &'static VolumeFormat {
     formats.find(|format| format.name == "zfs").expect("zfs")
 }
 
-/// Runs a tool of zfs-fuse, with a limit: the daemon may hang.
-fn tool(words: &[&str]) -> (bool, Vec<u8>) {
-    let output = Command::new("timeout").arg("30").args(words).output();
+/// Runs a tool of zfs-fuse, with a limit: the daemon may hang. All pools wait for its one writer, and on a busy machine
+/// that has taken more than half a minute, so the limit is far from that.
+fn tool(words: &[&str]) -> (bool, Vec<u8>, String) {
+    let output = Command::new("timeout").arg("600").args(words).output();
     let output = output.expect("timeout, of the Debian package coreutils");
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(
@@ -34,12 +35,17 @@ fn tool(words: &[&str]) -> (bool, Vec<u8>) {
         "{} is missing: Debian package zfs-fuse ({error})",
         words[0]
     );
-    (output.status.success(), output.stdout)
+    let said = format!("{}: {error}", output.status);
+    (output.status.success(), output.stdout, said)
 }
 
 fn must(words: &[&str]) -> Vec<u8> {
-    let (done, stdout) = tool(words);
-    assert!(done, "{words:?}: {}", String::from_utf8_lossy(&stdout));
+    let (done, stdout, said) = tool(words);
+    assert!(
+        done,
+        "{words:?}: {said}{}",
+        String::from_utf8_lossy(&stdout)
+    );
     stdout
 }
 

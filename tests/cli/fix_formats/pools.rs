@@ -20,7 +20,7 @@ static ONE: Mutex<()> = Mutex::new(());
 
 fn zfs(words: &[&str]) -> (bool, String) {
     let output = Command::new("timeout")
-        .arg("30")
+        .arg("600")
         .args(words)
         .output()
         .expect("coreutils");
@@ -57,7 +57,7 @@ impl Daemon {
         let started = Instant::now();
         while !zfs(&["zpool", "list"]).0 {
             assert!(
-                started.elapsed() < Duration::from_secs(120),
+                started.elapsed() < Duration::from_secs(600),
                 "zfs-fuse does not answer"
             );
             std::thread::sleep(Duration::from_millis(100));
@@ -80,9 +80,9 @@ fn pool(folder: &Path, name: &str, vdevs: &str, images: &[&str]) {
     sh(
         folder,
         &format!(
-            "timeout 120 zpool destroy {name} 2> /dev/null || :; truncate -s 128M {}; timeout 120 zpool create -m none -o ashift=9 {name} {vdevs}; \
-             timeout 120 zfs create -o straddle:test=kept -o mountpoint=$PWD/mounted -o recordsize=8k {name}/data; \
-             seq 1 99999 > mounted/file; timeout 120 zpool export {name}",
+            "timeout 600 zpool destroy {name} 2> /dev/null || :; truncate -s 128M {}; timeout 600 zpool create -m none -o ashift=9 {name} {vdevs}; \
+             timeout 600 zfs create -o straddle:test=kept -o mountpoint=$PWD/mounted -o recordsize=8k {name}/data; \
+             seq 1 99999 > mounted/file; timeout 600 zpool export {name}",
             images.join(" ")
         ),
     );
@@ -92,7 +92,7 @@ fn pool(folder: &Path, name: &str, vdevs: &str, images: &[&str]) {
 fn destroy(name: &str) {
     let started = Instant::now();
     while !zfs(&["zpool", "destroy", name]).0 {
-        assert!(started.elapsed() < Duration::from_secs(120), "{name} stays");
+        assert!(started.elapsed() < Duration::from_secs(600), "{name} stays");
         std::thread::sleep(Duration::from_millis(200));
     }
 }
@@ -100,7 +100,7 @@ fn destroy(name: &str) {
 /// Imports a pool and gives what its dataset says, and the sum of its file.
 fn imported(folder: &Path, name: &str) -> String {
     let lines = format!(
-        "timeout 120 zpool import -d $PWD {name}; timeout 120 zfs get -H -o value straddle:test,recordsize {name}/data; \
+        "timeout 600 zpool import -d $PWD {name}; timeout 600 zfs get -H -o value straddle:test,recordsize {name}/data; \
          cksum < mounted/file"
     );
     sh(folder, &lines)
@@ -171,20 +171,20 @@ fn a_pool_is_left_as_it_was_when_it_is_not_the_one_or_not_whole() {
     sh(
         folder,
         &format!(
-            "timeout 120 zpool import -d $PWD {name}; timeout 120 zpool offline {name} $PWD/b.img; timeout 120 zpool export {name}"
+            "timeout 600 zpool import -d $PWD {name}; timeout 600 zpool offline {name} $PWD/b.img; timeout 600 zpool export {name}"
         ),
     );
     refused("not whole", "is not ONLINE");
     sh(
         folder,
         &format!(
-            "timeout 120 zpool import -d $PWD {name}; timeout 120 zpool online {name} $PWD/b.img; timeout 120 zpool export {name}"
+            "timeout 600 zpool import -d $PWD {name}; timeout 600 zpool online {name} $PWD/b.img; timeout 600 zpool export {name}"
         ),
     );
     // Another pool of that name is imported.
     sh(
         folder,
-        &format!("truncate -s 128M c.img; timeout 120 zpool create -m none {name} $PWD/c.img"),
+        &format!("truncate -s 128M c.img; timeout 600 zpool create -m none {name} $PWD/c.img"),
     );
     let done = run(folder, &["--yes"]);
     assert_eq!(done.status.code(), Some(2), "{}", words(&done));
