@@ -15,7 +15,11 @@ const SEEDS: u64 = 20;
 /// Of 20 intervals that each hold the truth in 95% of cases, fewer do in one of 400 cases.
 const LEAST: usize = 16;
 
-/// Asserts that intervals of `figure` hold the truth, and that they are at most so wide to either side, as a share.
+/// Standard errors of the mean of all experiments by which it may be off: by chance in one of 370 cases.
+const ERRORS: f64 = 3.0;
+
+/// Asserts that intervals of `figure` hold the truth, that they are at most so wide to either side, as a share, and that the
+/// mean of all experiments is off by no more than chance.
 fn assert_holds(
     name: &str,
     scenario: &Scenario,
@@ -25,7 +29,7 @@ fn assert_holds(
     figure: impl Fn(&Case) -> straddle_workload::interval::Interval,
 ) {
     let mut held = 0;
-    let mut sum = 0.0;
+    let mut shares = Vec::new();
     for experiment in 0..SEEDS {
         let effort = Effort {
             requests,
@@ -37,17 +41,22 @@ fn assert_holds(
         let trials = compare(std::slice::from_ref(scenario), effort).expect("it runs");
         let found = figure(&trials.cases[0]);
         held += usize::from(found.low <= truth && truth <= found.high);
-        sum += found.mean / truth;
+        shares.push(found.mean / truth);
         let half = (found.high - found.mean) / truth;
         assert!(half < width, "{name}: {found:?}");
     }
     #[expect(clippy::cast_precision_loss, reason = "a few")]
-    let mean = sum / SEEDS as f64;
+    let count = SEEDS as f64;
+    let mean = shares.iter().sum::<f64>() / count;
+    let squares = shares.iter().map(|share| (share - mean).powi(2));
+    let error = (squares.sum::<f64>() / (count - 1.0) / count).sqrt();
     assert!(
         held >= LEAST,
         "{name}: {held} of {SEEDS} hold {truth}, mean {mean}"
     );
-    assert!((mean - 1.0).abs() < width / 3.0, "{name}: mean {mean}");
+    let off = (mean - 1.0).abs();
+    assert!(off <= ERRORS * error, "{name}: mean {mean} ± {error}");
+    assert!(error < width / 15.0, "{name}: mean {mean} ± {error}");
 }
 
 /// The chance that all of `servers` are busy, each of which is for a share `load` of the time (Erlang 1917).
