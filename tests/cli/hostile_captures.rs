@@ -1,4 +1,5 @@
-//! Hostile captures: text made to cost time or memory. Each is answered soon, within 76 MiB.
+//! Hostile captures: text made to cost time or memory. Each is answered soon, within 64 MiB, by the program
+//! that is shipped.
 //!
 //! For every commit those are tried of which something is kept, each with one of four commands in turn, and of the others one of each
 //! form; `STRADDLE_SOAK=1` tries all, and all four commands where something is kept.
@@ -13,11 +14,12 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use straddle_testkit::is_soak;
 
-/// Seconds after which a run hangs, in a build without optimisation on a machine that does other work, too.
+use crate::support::shipped;
+
+/// Seconds after which a run hangs, on a machine that does other work, too.
 const HANG: &str = "600";
-/// Most memory that a run may have resident at any time, in KiB. The program's own pages are in it: in a build without
-/// optimisation some 38 MiB, with which it has done nothing yet.
-const MEMORY: u64 = 82 << 10;
+/// Most memory that a run may have resident at any time, in KiB. The pages of the program that is shipped are in it.
+const MEMORY: u64 = 64 << 10;
 /// As much of a file as is read, and a little.
 const LONG: usize = (4 << 20) + 4096;
 
@@ -168,7 +170,7 @@ fn judged(
         .args(["--quiet", "--format=%M %e", "--output"])
         .arg(&used)
         .args(["timeout", HANG])
-        .arg(env!("CARGO_BIN_EXE_straddle"))
+        .arg(shipped::program())
         .env("STRADDLE_HISTORY", "none")
         .args(arguments)
         .stdin(Stdio::null())

@@ -10,7 +10,7 @@
     reason = "the figures are for whoever reads the log of a soak"
 )]
 
-use crate::support::repository;
+use crate::support::{repository, shipped};
 use std::fs;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -18,8 +18,6 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-
-use straddle_testkit::shipped;
 
 /// Most that four times as long a text may cost.
 const MAX: f64 = 5.0;
@@ -136,20 +134,6 @@ fn grown(text: &str, size: usize, counted: bool) -> String {
         }
     }
     out + &lines[end..].join("\n") + "\n"
-}
-
-/// The static binary that is shipped, and that budgets and its smoke test look at as well: there is no other optimised build. Made where it is
-/// not there yet.
-fn program() -> PathBuf {
-    let mut cargo = Command::new(env!("CARGO"));
-    let program = shipped::build(cargo.current_dir(repository()));
-    let built = cargo.status().expect("cargo runs");
-    assert!(built.success(), "the build of the static binary failed");
-    let here = Path::new(env!("CARGO_BIN_EXE_straddle"));
-    here.ancestors()
-        .nth(2)
-        .expect("a target folder")
-        .join(program)
 }
 
 /// One check: how much it reported, in bytes, and how often the processor executed an instruction.
@@ -317,14 +301,14 @@ fn four_times_the_text_takes_at_most_five_times_the_instructions() {
     }
     let forged = (0..hostile(0).len()).map(Case::Forged);
     let cases: Vec<Case> = files.into_iter().map(Case::Capture).chain(forged).collect();
-    let program = program();
+    let program = shipped::program();
     let next = AtomicUsize::new(0);
     let failures: Mutex<Vec<String>> = Mutex::default();
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().map_or(1, NonZero::get) {
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let failure = costs(case, &program, soak);
+                    let failure = costs(case, program, soak);
                     failures.lock().expect("no panic").extend(failure);
                 }
             });

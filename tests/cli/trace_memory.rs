@@ -5,13 +5,11 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::scratch;
+use crate::support::{scratch, shipped};
 
 const DEVICES: u64 = 100_000;
-/// Bytes that may be resident.
+/// Bytes that may be resident, the program's own among them.
 const LIMIT: u64 = 64 << 20;
-/// What a release build has resident for a trace of ten requests. A debug build has three times as much, most of it code.
-const PROGRAM: u64 = 12 << 20;
 
 /// A name for each device, ten requests each at places of their own: a million keys.
 fn fleet(path: &Path) {
@@ -25,24 +23,17 @@ fn fleet(path: &Path) {
     fs::write(path, &text).expect("room");
 }
 
-/// What is printed with this much memory for counts, and how many bytes were resident at most for it, by a release build.
+/// What is printed with this much memory for counts, and how many bytes were resident at most.
 fn printed(folder: &Path, memory: &str, args: &[&str]) -> (Vec<u8>, u64) {
-    let ten = "0,vm0,0,Write,512,4096,1\n".repeat(10);
-    fs::write(folder.join("ten.csv"), ten).expect("room");
-    let (_, program) = measured(folder, memory, args, "ten.csv");
-    let (stdout, peak) = measured(folder, memory, args, "fleet.csv");
-    (stdout, PROGRAM + peak.saturating_sub(program))
-}
-
-fn measured(folder: &Path, memory: &str, args: &[&str], file: &str) -> (Vec<u8>, u64) {
     // Asked for below `time`: the kernel counts what a parent has resident as its child's.
     let output = Command::new("time")
         .current_dir(folder)
         .args(["--format", "%M", "--output", "used"])
-        .args([env!("CARGO_BIN_EXE_straddle"), "trace", "--threads", "2"])
+        .arg(shipped::program())
+        .args(["trace", "--threads", "2"])
         .args(["--memory", memory])
         .args(args)
-        .arg(file)
+        .arg("fleet.csv")
         .output()
         .expect("time");
     let said = String::from_utf8_lossy(&output.stderr);

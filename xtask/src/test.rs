@@ -183,7 +183,7 @@ const SLOW: &[Slow] = &[
         "straddle-cli",
         "cli",
         "hostile_captures::",
-        "folders of captures made to be slow",
+        "folders of captures made to be slow, with a release build",
     ),
     slow(
         "straddle-cli",
@@ -196,6 +196,12 @@ const SLOW: &[Slow] = &[
         "cli",
         "scale::",
         "captures of megabytes, with a release build",
+    ),
+    slow(
+        "straddle-cli",
+        "cli",
+        "trace_memory::",
+        "a hundred thousand devices, with a release build",
     ),
     slow(
         "straddle-cli",

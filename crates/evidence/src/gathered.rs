@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use straddle_stack::Source;
 use straddle_stack::activity::{
-    Figure, Kept, Moment, Quantity, Sample, Series, Span, Statistic, Summary, Unit,
+    Activity, Figure, Kept, Moment, Quantity, Sample, Series, Span, Statistic, Summary, Unit,
 };
 
 use crate::line::Line;
@@ -53,7 +53,19 @@ pub(crate) struct Known {
     pub(crate) database: Option<Arc<str>>,
     /// What it says it is: `LOG`, `ROWS`.
     pub(crate) role: Option<straddle_stack::activity::Role>,
+    /// What was measured of it, until it is joined with a layer ...
     pub(crate) series: Vec<Series>,
+    /// ... which it has in common with this from then on.
+    pub(crate) joined: Option<Arc<Activity>>,
+}
+
+impl Known {
+    pub(crate) fn series(&self) -> &[Series] {
+        match &self.joined {
+            Some(activity) => &activity.series,
+            None => &self.series,
+        }
+    }
 }
 
 /// One figure, as it is read.
@@ -129,11 +141,15 @@ impl Gathered {
     /// Every subject with its series, in the order in which they were spoken of.
     pub fn series(&self) -> impl Iterator<Item = (&Subject, &[Series])> {
         let known = self.subjects.iter();
-        known.map(|known| (&known.subject, known.series.as_slice()))
+        known.map(|known| (&known.subject, known.series()))
     }
 
     pub(crate) fn subjects(&self) -> &[Known] {
         &self.subjects
+    }
+
+    pub(crate) fn subjects_mut(&mut self) -> &mut [Known] {
+        &mut self.subjects
     }
 
     pub(crate) fn found(&mut self, format: &'static str) {
@@ -166,6 +182,7 @@ impl Gathered {
             database: None,
             role: None,
             series: Vec::new(),
+            joined: None,
         });
         self.by_subject.insert(subject.clone(), index);
         Some(index)

@@ -11,12 +11,12 @@ use crate::subject::{Subject, SubjectKind};
 
 impl Gathered {
     /// Puts what was measured on the layers of `stack` that it is about. What is about none of them gets a layer by itself.
-    /// The layers, in the order in which they were spoken of.
-    pub fn join(&self, stack: &mut Stack) -> Vec<LayerId> {
+    /// The layers, in the order in which they were spoken of. Nothing is read into it afterwards.
+    pub fn join(&mut self, stack: &mut Stack) -> Vec<LayerId> {
         let mut joined = Vec::new();
-        let on_volumes = self.roles_of_volumes();
-        for known in self.subjects() {
-            if known.series.is_empty() {
+        let roles = self.roles();
+        for (known, roles) in self.subjects_mut().iter_mut().zip(roles) {
+            if known.series().is_empty() {
                 continue;
             }
             let (kind, name) = layer_of(&known.subject);
@@ -25,6 +25,19 @@ impl Gathered {
             });
             let found = found.map(|(id, _)| id);
             let id = found.unwrap_or_else(|| stack.push(Layer::new(kind, name)));
+            let series = std::mem::take(&mut known.series);
+            let activity = Arc::new(Activity { roles, series });
+            known.joined = Some(Arc::clone(&activity));
+            stack.layer_mut(id).activity = Some(activity);
+            joined.push(id);
+        }
+        joined
+    }
+
+    /// What databases keep on each subject.
+    fn roles(&self) -> Vec<Vec<Role>> {
+        let on_volumes = self.roles_of_volumes();
+        let roles = self.subjects().iter().map(|known| {
             let roles: BTreeSet<Role> = match known.subject.kind {
                 SubjectKind::Volume => on_volumes
                     .get(&*known.subject.name)
@@ -32,14 +45,9 @@ impl Gathered {
                     .unwrap_or_default(),
                 _ => of_file(known).into_iter().collect(),
             };
-            let activity = Activity {
-                roles: roles.into_iter().collect(),
-                series: known.series.clone(),
-            };
-            stack.layer_mut(id).activity = Some(Arc::new(activity));
-            joined.push(id);
-        }
-        joined
+            roles.into_iter().collect()
+        });
+        roles.collect()
     }
 
     /// What databases keep on each volume, by the files on it.
@@ -150,12 +158,19 @@ mod tests {
     fn figures_are_facts_of_the_layer_of_that_name() {
         let perfmon = "\"(PDH-CSV 4.0) (UTC)(0)\",\"\\\\S\\LogicalDisk(E:)\\Avg. Disk sec/Read\",\"\\\\S\\LogicalDisk(F:)\\Avg. Disk sec/Read\"\n\
                        \"03/05/2024 10:11:12.000\",\"0.025\",\"0.001\"\n";
-        let gathered = gathered(&format!("{STALL}{perfmon}"));
+        let mut gathered = gathered(&format!("{STALL}{perfmon}"));
         let mut stack = Stack::new();
         let disk = stack.push(Layer::new(LayerKind::Device, "disk 0"));
         let volume = stack.push(Layer::new(LayerKind::Filesystem, "E:"));
         let joined = gathered.join(&mut stack);
         assert_eq!(joined.len(), 3);
+        // It is there once, and can be asked for in both places.
+        let series = gathered.series().map(|(_, series)| series.as_ptr());
+        let of_layers = joined.iter().map(|id| {
+            let activity = stack.layer(*id).activity.as_ref();
+            activity.expect("measured").series.as_ptr()
+        });
+        assert!(series.eq(of_layers));
         assert!(stack.layer(disk).activity.is_none());
         let activity = stack.layer(volume).activity.as_ref().expect("measured");
         let reads = activity
@@ -171,6 +186,7 @@ mod tests {
             .1;
         assert_eq!(other.activity.as_ref().expect("measured").roles, []);
     }
+
     #[test]
     fn what_several_servers_have_the_same_name_for_is_told_apart() {
         let mut gathered = Gathered::new();

@@ -5,6 +5,14 @@
 
 use crate::{Code, FOLKLORE, Folklore, RULES, Rule, by_code};
 
+/// What people type, and what pages say.
+const SHORT: &[(&str, &str)] = &[
+    ("iodepth", "queue depth"),
+    ("iu", "indirection unit"),
+    ("qd", "queue depth"),
+    ("rmw", "read-modify-write"),
+];
+
 /// A page that can be printed.
 #[derive(Clone, Copy)]
 pub enum Topic {
@@ -52,7 +60,7 @@ impl Topic {
 /// The pages for `query`, best first: one if it is a code, a name or a title, otherwise all that contain its words.
 #[must_use]
 pub fn topics(query: &str) -> Vec<Topic> {
-    let asked = Words::of(query);
+    let asked = Words::asked(query);
     if asked.0.is_empty() {
         return Vec::new();
     }
@@ -245,6 +253,18 @@ impl Words {
         Self(words)
     }
 
+    /// Of a query, with short words as pages spell them.
+    fn asked(query: &str) -> Self {
+        let long = |word: String| {
+            let mut short = SHORT.iter();
+            match short.find(|(short, _)| *short == word) {
+                Some((_, long)) => Self::of(long).0,
+                None => vec![word],
+            }
+        };
+        Self(Self::of(query).0.into_iter().flat_map(long).collect())
+    }
+
     fn have_all(&self, asked: &Self) -> bool {
         asked.0.iter().all(|word| self.0.contains(word))
     }
@@ -362,6 +382,22 @@ mod tests {
         assert!(ranks.is_sorted(), "{ranks:?}");
         assert!([0, 1, 2].iter().all(|place| ranks.contains(place)));
         assert!(found.len() < all().count());
+    }
+
+    #[test]
+    fn short_words_are_those_that_pages_spell_out() {
+        for (short, long) in SHORT {
+            let found = keys(short);
+            assert!(!found.is_empty(), "{short}");
+            assert_eq!(found, keys(long), "{short}");
+            // What a page says itself needs no entry.
+            let said = |topic: Topic| {
+                let text = format!("{} {} {}", topic.name(), topic.summary(), topic.text());
+                Words::of(&text).0.iter().any(|word| word == short)
+            };
+            assert!(!all().any(said), "{short}");
+        }
+        assert_eq!(keys("RMW partition"), keys("read-modify-write partition"));
     }
 
     #[test]

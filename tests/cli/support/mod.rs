@@ -1,6 +1,7 @@
 //! What the command-line tests share: running the program, unpacking fixtures.
 
 pub(crate) mod qemu;
+pub(crate) mod shipped;
 pub(crate) mod wine;
 
 pub(crate) use straddle_testkit::repository;

@@ -30,7 +30,7 @@ pub struct Evidence {
 impl Evidence {
     /// Joins figures with what is known of the same storage, and applies the rules.
     #[must_use]
-    pub fn new(name: &str, gathered: Gathered, mut stack: Stack, options: Options) -> Evidence {
+    pub fn new(name: &str, mut gathered: Gathered, mut stack: Stack, options: Options) -> Evidence {
         let known = stack.layers().len();
         let measured = gathered.join(&mut stack);
         let context = Context::new(&stack, &options);

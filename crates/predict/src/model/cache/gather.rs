@@ -14,6 +14,13 @@ const SEQUENTIAL: u32 = 2;
 /// at once, and processors may swap them.
 const NEAR: u64 = 8;
 
+/// Binary logarithm of a cell's bytes.
+const CELL: u32 = 16;
+/// Cells: those that lie so many apart are the same one.
+const CELLS: usize = 1 << 12;
+/// Where no stream ends.
+const NOWHERE: u64 = u64::MAX;
+
 #[derive(Clone, Copy, Debug)]
 struct Stream {
     /// The byte behind its last write.
@@ -39,8 +46,10 @@ impl Stream {
 #[derive(Debug)]
 pub(super) struct Gather {
     streams: Slab<Stream>,
-    /// Ends of streams, in order, and which each is of. A vector, as there are few, and random writes come and go all the time.
-    ends: Vec<(u64, usize)>,
+    /// Where each stream ends, by its key; [`NOWHERE`] where there is none.
+    ends: Vec<u64>,
+    /// How many of them are in each cell. Random writes are near no stream most of the time, which this tells at once.
+    cells: Vec<u16>,
     /// When which stream was seen; of each stream, only its last entry counts.
     seen: VecDeque<(u64, usize)>,
     most: usize,
@@ -56,6 +65,7 @@ impl Gather {
         Gather {
             streams: Slab::new(),
             ends: Vec::new(),
+            cells: vec![0; CELLS],
             seen: VecDeque::new(),
             most,
             piece,
@@ -67,7 +77,7 @@ impl Gather {
     /// A write comes: from which byte on pages are held back for it, if they are.
     pub(super) fn observe(&mut self, write: Operation) -> Option<u64> {
         self.writes += 1;
-        let Some(mut stream) = self.nearest(write).map(|place| self.take(place)) else {
+        let Some(mut stream) = self.nearest(write).map(|key| self.take(key)) else {
             self.begin(write);
             return None;
         };
@@ -89,31 +99,42 @@ impl Gather {
         is_sequential.then_some(stream.held)
     }
 
-    /// The stream that a write belongs to, by its place among the ends.
+    /// The stream that a write belongs to; of two that end as near, the one that ends before it.
     fn nearest(&self, write: Operation) -> Option<usize> {
         let near = write.len.saturating_mul(NEAR);
-        let behind = self.ends.partition_point(|(end, _)| *end < write.start);
-        let away = |place: usize| {
-            self.ends
-                .get(place)
-                .map(|(end, _)| end.abs_diff(write.start))
-        };
-        let places = [behind.checked_sub(1), Some(behind)].into_iter().flatten();
-        let places = places.filter_map(|place| Some((away(place)?, place)));
-        let nearest = places.min().filter(|(away, _)| *away <= near);
-        nearest.map(|(_, place)| place)
+        let from = write.start.saturating_sub(near);
+        let nearest = self
+            .ending(from, write.start.saturating_add(near))
+            .min_by_key(|(_, end)| (end.abs_diff(write.start), *end));
+        nearest.map(|(key, _)| key)
     }
 
-    fn take(&mut self, place: usize) -> Stream {
-        let (_, key) = self.ends.remove(place);
-        self.streams.remove(key)
+    /// Streams that end between two bytes, both included, and where.
+    fn ending(&self, from: u64, to: u64) -> impl Iterator<Item = (usize, u64)> {
+        let (first, last) = (from >> CELL, to >> CELL);
+        let is_any = last - first >= CELLS as u64
+            || (first..=last).any(|number| self.cells[cell(number << CELL)] > 0);
+        let ends = if is_any { self.ends.as_slice() } else { &[] };
+        let ends = ends.iter().copied().enumerate();
+        ends.filter(move |(_, end)| (from..=to).contains(end) && *end != NOWHERE)
+    }
+
+    fn take(&mut self, key: usize) -> Stream {
+        let stream = self.streams.remove(key);
+        self.ends[key] = NOWHERE;
+        self.cells[cell(stream.end)] -= 1;
+        stream
     }
 
     fn put(&mut self, stream: Stream) {
         // Two that have come to the same place go on as one.
-        let place = self.forget(stream.end);
+        self.forget(stream.end);
         let key = self.streams.insert(stream);
-        self.ends.insert(place, (stream.end, key));
+        if key >= self.ends.len() {
+            self.ends.resize(key + 1, NOWHERE);
+        }
+        self.ends[key] = stream.end;
+        self.cells[cell(stream.end)] += 1;
         if self.seen.len() >= 2 * self.most {
             let streams = &self.streams;
             self.seen
@@ -122,16 +143,19 @@ impl Gather {
         self.seen.push_back((stream.seen, key));
     }
 
-    /// The stream that ends there, if one does, is none any longer; its place among the ends.
-    fn forget(&mut self, end: u64) -> usize {
-        let found = self.ends.binary_search_by_key(&end, |(end, _)| *end);
-        if let Ok(place) = found {
-            let old = self.take(place);
-            if old.holds {
-                self.released.push((old.held, old.end));
-            }
+    /// The stream that ends there, if one does, is none any longer.
+    fn forget(&mut self, end: u64) {
+        let found = self.ending(end, end).next();
+        if let Some((key, _)) = found {
+            self.remove(key);
         }
-        found.unwrap_or_else(|place| place)
+    }
+
+    fn remove(&mut self, key: usize) {
+        let old = self.take(key);
+        if old.holds {
+            self.released.push((old.held, old.end));
+        }
     }
 
     fn begin(&mut self, write: Operation) {
@@ -139,7 +163,7 @@ impl Gather {
             && let Some((seen, key)) = self.seen.pop_front()
         {
             if is_last(&self.streams, seen, key) {
-                self.forget(self.streams[key].end);
+                self.remove(key);
             }
         }
         self.put(Stream {
@@ -156,6 +180,7 @@ impl Gather {
     /// Nothing is held any longer: room is needed, or there is nothing else to do.
     pub(super) fn give_up(&mut self) {
         self.ends.clear();
+        self.cells.fill(0);
         self.seen.clear();
         for stream in self.streams.drain() {
             if stream.holds {
@@ -170,6 +195,11 @@ impl Gather {
     }
 }
 
+/// The cell that a byte is in.
+fn cell(at: u64) -> usize {
+    ((at >> CELL) % CELLS as u64) as usize
+}
+
 /// True where a stream has not been seen since.
 fn is_last(streams: &Slab<Stream>, seen: u64, key: usize) -> bool {
     streams.get(key).is_some_and(|stream| stream.seen == seen)
@@ -178,6 +208,8 @@ fn is_last(streams: &Slab<Stream>, seen: u64, key: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::collection::vec;
+    use proptest::prelude::*;
 
     fn write(n: u64) -> Operation {
         Operation::write(n * 4096, 4096)
@@ -198,6 +230,30 @@ mod tests {
         assert_eq!(gather.released(), None);
         gather.give_up();
         assert_eq!(gather.released(), Some((65_536, 27 * 4096)));
+    }
+
+    proptest! {
+        #[test]
+        fn the_nearest_end_is_found_among_all(
+            ends in vec(0_u64..1 << 22, 1..100),
+            start in 0_u64..1 << 22,
+            len in 1_u64..1 << 18,
+        ) {
+            let mut gather = Gather::new(256, 65_536);
+            for (n, end) in ends.iter().enumerate() {
+                let (held, begin, bytes, writes) = (0, 0, 0, 1);
+                let stream = Stream { end: *end, held, holds: false, begin, bytes, writes, seen: n as u64 };
+                gather.put(stream);
+            }
+            let away = |end: &u64| (end.abs_diff(start), *end);
+            let known = ends.iter().copied().filter(|end| away(end).0 <= NEAR * len);
+            let found = gather.nearest(Operation::write(start, len));
+            prop_assert_eq!(found.map(|key| gather.streams[key].end), known.min_by_key(away));
+            let mut different = ends.clone();
+            different.sort_unstable();
+            different.dedup();
+            prop_assert_eq!(gather.streams.len(), different.len());
+        }
     }
 
     #[test]

@@ -10,6 +10,9 @@ pub(super) const MAX_SECTORS: u64 = 128;
 
 const NONE: u32 = u32::MAX;
 
+/// Places of a table at first.
+const PLACES: usize = 1 << 10;
+
 /// Sectors of a page, the first in the lowest bit.
 pub(super) type Sectors = u128;
 
@@ -56,7 +59,8 @@ pub(super) struct Pages {
     most: usize,
     /// Clean pages that are not made, and that nothing is ever looked for in: the least recently used.
     left_out: usize,
-    /// Indices of pages by a hash of their numbers; a power of two, at least twice as many as pages.
+    /// Indices of pages by a hash of their numbers; a power of two, at least twice as many as pages. It grows with them: few
+    /// pages are made of many caches, and what is small stays near the processor.
     table: Vec<u32>,
     /// Right shift of a 64-bit hash to the table's width.
     shift: u32,
@@ -69,7 +73,7 @@ pub(super) struct Pages {
 impl Pages {
     /// Room for so many pages, none of them used.
     pub(super) fn new(most: usize) -> Pages {
-        let places = (2 * most).next_power_of_two().max(2);
+        let places = (2 * most).next_power_of_two().clamp(2, PLACES);
         let none = Ends {
             first: NONE,
             last: NONE,
@@ -81,10 +85,22 @@ impl Pages {
             most,
             left_out: 0,
             table: vec![NONE; places],
-            shift: u64::BITS - places.trailing_zeros(),
+            shift: shift(places),
             clean: none,
             dirty: none,
             inserted: 0,
+        }
+    }
+
+    /// Twice the table, with what is in it.
+    #[cold]
+    fn grow(&mut self) {
+        let places = 2 * self.table.len();
+        let old = std::mem::replace(&mut self.table, vec![NONE; places]);
+        self.shift = shift(places);
+        for index in old.into_iter().filter(|index| *index != NONE) {
+            let place = self.place(self.pages[index as usize].number);
+            self.table[place] = index;
         }
     }
 
@@ -180,6 +196,9 @@ impl Pages {
         } else if self.made() >= self.most {
             let oldest = self.first(List::Clean)?;
             self.remove(oldest);
+        }
+        if 2 * (self.made() + 1) > self.table.len() {
+            self.grow();
         }
         let page = Page {
             number,
@@ -285,6 +304,11 @@ impl Pages {
     }
 }
 
+/// Right shift of a 64-bit hash to so many places, a power of two.
+fn shift(places: usize) -> u32 {
+    u64::BITS - places.trailing_zeros()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -332,5 +356,26 @@ mod tests {
                 prop_assert_eq!(first, clean.front().copied());
             }
         }
+    }
+
+    #[test]
+    fn a_table_grows_and_loses_nothing() {
+        let mut pages = Pages::new(1 << 17);
+        let number = |n: u64| n * n * 0x1_0001;
+        for n in 0..50_000 {
+            let index = pages.insert(number(n)).expect("there is room");
+            pages.put(index, List::Dirty);
+            if n % 3 == 0 {
+                let index = pages.find(number(n / 2)).filter(|_| n % 2 == 0);
+                index.into_iter().for_each(|index| pages.remove(index));
+            }
+            assert!(2 * pages.made() <= pages.table.len());
+        }
+        let gone = |n: u64| n < 25_000 && n.is_multiple_of(3);
+        for n in 0..50_000 {
+            let found = pages.find(number(n)).map(|index| pages.get(index).number);
+            assert_eq!(found, (!gone(n)).then_some(number(n)), "{n}");
+        }
+        assert_eq!(pages.table.len(), 1 << 17);
     }
 }
