@@ -20,7 +20,7 @@ use straddle::report::json::pretty;
 use straddle::rules::{FOLKLORE, RULES, Rule};
 use straddle::sources::captured;
 
-use crate::run::{cargo, output, repository, run};
+use crate::run::{as_tests_have_it, output, repository, run};
 use lists::{Command as Verb, commands};
 pub(crate) use pictures::reports as pictures;
 
@@ -106,7 +106,7 @@ fn differing(pages: &BTreeMap<PathBuf, String>) -> Vec<String> {
 }
 
 fn pages() -> Result<BTreeMap<PathBuf, String>> {
-    run(cargo().args(["build", "--quiet", "--package", "straddle-cli"]))?;
+    run(as_tests_have_it().args(["--bin", "straddle"]))?;
     let mut pages = lists::pages(&commands(&help(&[])?))?;
     let mut index = String::from(
         "# Rules\n\nWhat `straddle check` can find. Codes are permanent; `straddle explain CODE` prints the same page.\n\n| code | finding |\n|---|---|\n",
