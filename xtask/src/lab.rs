@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use crate::run::{cargo, repository, run};
+use crate::run::{as_tests_have_it, repository, run};
 pub(crate) use straddle_testkit::guest::Guest;
 
 /// How it is called.
@@ -45,7 +45,7 @@ pub(crate) fn script(args: &[&str], from: &Path) -> ExitCode {
 }
 
 fn start(request: &Request) -> Result<u8> {
-    run(cargo().args(["build", "--quiet", "--package", "straddle-cli"]))?;
+    run(as_tests_have_it().args(["--bin", "straddle"]))?;
     let Request {
         guest,
         script,

@@ -16,7 +16,8 @@ impl Gathered {
         let mut joined = Vec::new();
         let roles = self.roles();
         for (known, roles) in self.subjects_mut().iter_mut().zip(roles) {
-            if known.series().is_empty() {
+            // What is joined already stays where it is.
+            if known.series.is_empty() {
                 continue;
             }
             let (kind, name) = layer_of(&known.subject);
@@ -171,6 +172,15 @@ mod tests {
             activity.expect("measured").series.as_ptr()
         });
         assert!(series.eq(of_layers));
+        let mut other = Stack::new();
+        assert_eq!(gathered.join(&mut other), [], "it has a place");
+        assert_eq!(
+            gathered
+                .series()
+                .filter(|(_, series)| series.is_empty())
+                .count(),
+            0
+        );
         assert!(stack.layer(disk).activity.is_none());
         let activity = stack.layer(volume).activity.as_ref().expect("measured");
         let reads = activity

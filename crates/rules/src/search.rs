@@ -134,7 +134,7 @@ pub fn questions(words: &[String]) -> Vec<String> {
 #[must_use]
 pub fn nearest(query: &str) -> Vec<Topic> {
     let whole = squeezed(query);
-    let words = Words::of(query).0;
+    let words = Words::asked(query).0;
     let mut near: Vec<(usize, Topic)> = all()
         .filter_map(|topic| {
             let whole = [squeezed(&topic.key()), squeezed(topic.name())]
@@ -398,6 +398,10 @@ mod tests {
             assert!(!all().any(said), "{short}");
         }
         assert_eq!(keys("RMW partition"), keys("read-modify-write partition"));
+        let near =
+            |query: &str| -> Vec<String> { nearest(query).into_iter().map(Topic::key).collect() };
+        assert_eq!(near("qd xyzzyplugh"), near("queue depth xyzzyplugh"));
+        assert!(!near("qd xyzzyplugh").is_empty());
     }
 
     #[test]
