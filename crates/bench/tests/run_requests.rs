@@ -90,23 +90,33 @@ fn nothing_outside_the_region_is_touched_and_all_of_it_is_reached() {
             };
             let (base, len, offset) = (4096, 64 << 10, 63 * 512);
             let mut storage = Storage::new(target, region(base, len), options(kind));
-            // By chance a sector is left out once in 10^13 times.
-            run_for(&mut storage, &workload, offset, 4000).expect("a run");
-            let after = std::fs::read(place.path()).expect("the file");
             let start = usize::try_from(base + offset).expect("small");
             let end = start + usize::try_from(len).expect("small");
-            assert_eq!(before.get(..start), after.get(..start), "{kind}");
-            assert_eq!(before.get(end..), after.get(end..), "{kind}");
-            let sectors = |bytes: &[u8]| -> Vec<Vec<u8>> {
-                let inside = bytes.get(start..end).expect("inside");
-                inside.chunks(512).map(<[u8]>::to_vec).collect()
-            };
-            let same = sectors(&before)
-                .iter()
-                .zip(sectors(&after))
-                .filter(|(a, b)| **a == *b)
-                .count();
-            assert_eq!(same, 0, "{kind}, {pattern:?}: every sector was written");
+            let mut unwritten = usize::MAX;
+            for _ in 0..10 {
+                // By chance a sector is left out once in 10^13 times. A worker that waits for a busy machine while the other makes all
+                // requests has its share left: one of ten runs is long enough for both.
+                run_for(&mut storage, &workload, offset, 4000).expect("a run");
+                let after = std::fs::read(place.path()).expect("the file");
+                assert_eq!(before.get(..start), after.get(..start), "{kind}");
+                assert_eq!(before.get(end..), after.get(end..), "{kind}");
+                let sectors = |bytes: &[u8]| -> Vec<Vec<u8>> {
+                    let inside = bytes.get(start..end).expect("inside");
+                    inside.chunks(512).map(<[u8]>::to_vec).collect()
+                };
+                unwritten = sectors(&before)
+                    .iter()
+                    .zip(sectors(&after))
+                    .filter(|(a, b)| **a == *b)
+                    .count();
+                if unwritten == 0 {
+                    break;
+                }
+            }
+            assert_eq!(
+                unwritten, 0,
+                "{kind}, {pattern:?}: every sector was written"
+            );
         }
     }
 }
