@@ -1,5 +1,6 @@
 //! `cargo xtask bench predict`: requests that the simulator works through in a second of processor time, and how much
-//! memory it needs for two lengths of run. Statistics are on: latency histograms, counts, utilisation.
+//! memory it needs for two lengths of run. Statistics are on: latency histograms, counts, utilisation. And how long the shipped program takes
+//! for a whole prediction.
 //!
 //! Beside each kind of system stands what the peer of its kind did. They were measured once, on a machine of this kind, and
 //! are not part of the run: DiskSim 4.0 (CMU Parallel Data Laboratory) on the configurations that it comes with, and MQSim
@@ -9,9 +10,11 @@ use anyhow::{Context, Result};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
+use std::time::Instant;
 
 use super::archive::Archive;
 use super::measure::Series;
+use crate::dist;
 use crate::run::{cargo, output, repository, run};
 
 /// What is simulated: its name, the arguments, how many requests, the least that is asked of it, and what the peer did.
@@ -86,6 +89,18 @@ const ROWS: &[Row] = &[
         peer: MQSIM,
     },
 ];
+
+/// Arrays whose default predictions take longest: a cache, or many disks.
+const ARRAYS: [&str; 6] = [
+    "eva8100",
+    "msa60-p800",
+    "perc5e-raid10",
+    "raid10-600gb",
+    "raid-adapter-cached",
+    "san-lun",
+];
+/// Seconds that a default prediction may take, with all that it says of assumptions.
+const ANSWER: f64 = 5.0;
 
 /// Most that may be resident, in KiB.
 const MEMORY: f64 = 64.0 * 1024.0;
@@ -184,6 +199,7 @@ pub(crate) fn predict(rounds: usize, other: Option<&str>) -> Result<()> {
             &these,
         );
     }
+    answers(rounds, &mut archive)?;
     match other {
         None => archive.write("predict", &format!("cargo xtask bench predict {rounds}")),
         Some(other) => archive.write(
@@ -191,6 +207,30 @@ pub(crate) fn predict(rounds: usize, other: Option<&str>) -> Result<()> {
             &format!("cargo xtask bench predict {rounds} {other}"),
         ),
     }
+}
+
+/// What a person waits for who names an array and nothing else, by the program that is shipped.
+fn answers(rounds: usize, archive: &mut Archive) -> Result<()> {
+    let program = repository().join(dist::shipped()?);
+    let mut series = ARRAYS.map(Series::new);
+    for _ in 0..rounds {
+        for (array, series) in ARRAYS.iter().zip(&mut series) {
+            let began = Instant::now();
+            output(Command::new(&program).args(["predict", "--profile", array]))?;
+            series.push(began.elapsed().as_secs_f64());
+        }
+    }
+    let slow = series.iter().filter(|one| one.quartile(2) > ANSWER);
+    let slow: Vec<&str> = slow.map(|one| one.name.as_str()).collect();
+    let held = match slow.as_slice() {
+        [] => "held".to_owned(),
+        slow => format!("not held by {}", slow.join(", ")),
+    };
+    let note = format!(
+        "`predict --profile` and the name of each array, by the static binary, on all processors. Target: at most {ANSWER}, {held}"
+    );
+    archive.section("A default prediction", "s", &note, &series);
+    Ok(())
 }
 
 fn push(series: &mut [Series], at: usize, value: f64) {

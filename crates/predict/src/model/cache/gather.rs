@@ -18,8 +18,8 @@ const NEAR: u64 = 8;
 const CELL: u32 = 16;
 /// Cells: those that lie so many apart are the same one.
 const CELLS: usize = 1 << 12;
-/// Where no stream ends.
-const NOWHERE: u64 = u64::MAX;
+/// No stream.
+const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct Stream {
@@ -33,6 +33,8 @@ struct Stream {
     bytes: u64,
     writes: u32,
     seen: u64,
+    /// Another one that ends in the same cell.
+    beside: u32,
 }
 
 impl Stream {
@@ -46,10 +48,9 @@ impl Stream {
 #[derive(Debug)]
 pub(super) struct Gather {
     streams: Slab<Stream>,
-    /// Where each stream ends, by its key; [`NOWHERE`] where there is none.
-    ends: Vec<u64>,
-    /// How many of them are in each cell. Random writes are near no stream most of the time, which this tells at once.
-    cells: Vec<u16>,
+    /// Of each cell, a stream that ends there; the others are beside it. Random writes are near no stream most of the time, which this
+    /// tells at once.
+    cells: Vec<u32>,
     /// When which stream was seen; of each stream, only its last entry counts.
     seen: VecDeque<(u64, usize)>,
     most: usize,
@@ -64,8 +65,7 @@ impl Gather {
     pub(super) fn new(most: usize, piece: u64) -> Gather {
         Gather {
             streams: Slab::new(),
-            ends: Vec::new(),
-            cells: vec![0; CELLS],
+            cells: vec![NONE; CELLS],
             seen: VecDeque::new(),
             most,
             piece,
@@ -111,30 +111,44 @@ impl Gather {
 
     /// Streams that end between two bytes, both included, and where.
     fn ending(&self, from: u64, to: u64) -> impl Iterator<Item = (usize, u64)> {
-        let (first, last) = (from >> CELL, to >> CELL);
-        let is_any = last - first >= CELLS as u64
-            || (first..=last).any(|number| self.cells[cell(number << CELL)] > 0);
-        let ends = if is_any { self.ends.as_slice() } else { &[] };
-        let ends = ends.iter().copied().enumerate();
-        ends.filter(move |(_, end)| (from..=to).contains(end) && *end != NOWHERE)
+        let cells = (from >> CELL..=to >> CELL).take(CELLS);
+        let streams = cells.flat_map(|number| self.of_cell(number << CELL));
+        streams.filter(move |(_, end)| (from..=to).contains(end))
+    }
+
+    /// Streams that end in the cell of a byte, and where.
+    fn of_cell(&self, at: u64) -> impl Iterator<Item = (usize, u64)> {
+        let mut next = self.cells[cell(at)];
+        std::iter::from_fn(move || {
+            let key = next as usize;
+            let stream = self.streams.get(key)?;
+            next = stream.beside;
+            Some((key, stream.end))
+        })
     }
 
     fn take(&mut self, key: usize) -> Stream {
         let stream = self.streams.remove(key);
-        self.ends[key] = NOWHERE;
-        self.cells[cell(stream.end)] -= 1;
+        let first = &mut self.cells[cell(stream.end)];
+        if *first as usize == key {
+            *first = stream.beside;
+            return stream;
+        }
+        let mut before = *first as usize;
+        while self.streams[before].beside as usize != key {
+            before = self.streams[before].beside as usize;
+        }
+        self.streams[before].beside = stream.beside;
         stream
     }
 
-    fn put(&mut self, stream: Stream) {
+    fn put(&mut self, mut stream: Stream) {
         // Two that have come to the same place go on as one.
         self.forget(stream.end);
+        let of_cell = &mut self.cells[cell(stream.end)];
+        stream.beside = *of_cell;
         let key = self.streams.insert(stream);
-        if key >= self.ends.len() {
-            self.ends.resize(key + 1, NOWHERE);
-        }
-        self.ends[key] = stream.end;
-        self.cells[cell(stream.end)] += 1;
+        *of_cell = u32::try_from(key).unwrap_or(NONE);
         if self.seen.len() >= 2 * self.most {
             let streams = &self.streams;
             self.seen
@@ -174,13 +188,13 @@ impl Gather {
             bytes: write.len,
             writes: 1,
             seen: self.writes,
+            beside: NONE,
         });
     }
 
     /// Nothing is held any longer: room is needed, or there is nothing else to do.
     pub(super) fn give_up(&mut self) {
-        self.ends.clear();
-        self.cells.fill(0);
+        self.cells.fill(NONE);
         self.seen.clear();
         for stream in self.streams.drain() {
             if stream.holds {
@@ -242,7 +256,7 @@ mod tests {
             let mut gather = Gather::new(256, 65_536);
             for (n, end) in ends.iter().enumerate() {
                 let (held, begin, bytes, writes) = (0, 0, 0, 1);
-                let stream = Stream { end: *end, held, holds: false, begin, bytes, writes, seen: n as u64 };
+                let stream = Stream { end: *end, held, holds: false, begin, bytes, writes, seen: n as u64, beside: NONE };
                 gather.put(stream);
             }
             let away = |end: &u64| (end.abs_diff(start), *end);
