@@ -11,6 +11,9 @@ const CHROMIUM = "/usr/bin/chromium";
 export const PATIENCE = 300_000;
 export const WIDTHS = [360, 900, 1600];
 export const SCHEMES = ["light", "dark"];
+// Where each page is checked for accessibility: the narrowest and the widest, and in the colours of both. Everywhere in a soak.
+export const isChecked = (width, scheme) =>
+  process.env.STRADDLE_SOAK !== undefined || (width === WIDTHS.at(0) && scheme === SCHEMES[0]) || (width === WIDTHS.at(-1) && scheme === SCHEMES[1]);
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 export async function launch() {

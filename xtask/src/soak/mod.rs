@@ -118,6 +118,15 @@ const SOAKS: &[Soak] = &[
         }),
     },
     Soak {
+        name: "pages",
+        what: "accessibility of every page of reports and of the server, at every width and in both schemes of colours",
+        how: How::Test(Test {
+            package: "straddle-cli",
+            program: "cli",
+            filter: "pages:: serve::the_page_is_what_it_says_in_a_browser",
+        }),
+    },
+    Soak {
         name: "lab",
         what: "cases under a kernel with arrays and device-mapper that take too long for every commit",
         how: How::Test(Test {
