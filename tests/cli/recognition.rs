@@ -1,8 +1,11 @@
-//! What is nobody's disk and no tool's output: the files of a Debian installation, of which none may be taken for one.
+//! What is nobody's disk and no tool's output: the files of a Debian installation, of which none may be taken for one. By the static binary:
+//! they are many.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use crate::support::shipped::program;
 
 /// Where packages have their files that hold the words of every tool and format there is: headers, programs, manuals.
 const TREES: [&str; 4] = [
@@ -41,7 +44,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
 
 /// The targets of a folder that were recognised, and how many were not.
 fn recognised(folder: &Path) -> (Vec<String>, u64) {
-    let output = Command::new(env!("CARGO_BIN_EXE_straddle"))
+    let output = Command::new(program())
         .env("STRADDLE_HISTORY", "none")
         .args([
             "check",

@@ -196,6 +196,12 @@ const SLOW: &[Slow] = &[
     slow(
         "straddle-cli",
         "cli",
+        "recognition::",
+        "files of Debian by the thousand, with a release build",
+    ),
+    slow(
+        "straddle-cli",
+        "cli",
         "scale::",
         "captures of megabytes, with a release build",
     ),
