@@ -15,6 +15,8 @@ pub enum Lack {
     PhysicalSector,
     /// Start of a partition, in bytes.
     Start,
+    /// What lies in a volume group, whose first extent is known.
+    LogicalVolumes,
     /// Stripe unit of a RAID volume.
     StripeUnit,
     /// Allocation unit of a filesystem.
@@ -23,12 +25,13 @@ pub enum Lack {
 
 impl Lack {
     /// All of them, what is lowest in a stack first.
-    pub const ALL: [Lack; 7] = [
+    pub const ALL: [Lack; 8] = [
         Lack::Disk,
         Lack::Volume,
         Lack::Size,
         Lack::PhysicalSector,
         Lack::Start,
+        Lack::LogicalVolumes,
         Lack::StripeUnit,
         Lack::AllocationUnit,
     ];
@@ -42,6 +45,7 @@ impl Lack {
             Lack::Size => "size",
             Lack::PhysicalSector => "physical sector",
             Lack::Start => "start",
+            Lack::LogicalVolumes => "its logical volumes",
             Lack::StripeUnit => "stripe unit",
             Lack::AllocationUnit => "allocation unit",
         }
@@ -59,6 +63,23 @@ pub struct Supply {
     pub command: &'static str,
     /// Which systems have it.
     pub systems: &'static str,
+    /// Formats of the filesystems that it prints an allocation unit of; none where it is asked of any.
+    pub formats: &'static [&'static str],
+}
+
+impl Supply {
+    const fn of(mut self, formats: &'static [&'static str]) -> Supply {
+        self.formats = formats;
+        self
+    }
+
+    /// True where it can tell of what has such a format. Where nothing says which, a pool would have said that it is one.
+    pub(crate) fn tells_of(&self, format: Option<&str>) -> bool {
+        match format {
+            Some(format) => self.formats.is_empty() || self.formats.contains(&format),
+            None => !self.formats.contains(&ZFS),
+        }
+    }
 }
 
 const fn supply(
@@ -72,8 +93,11 @@ const fn supply(
         platform,
         command,
         systems,
+        formats: &[],
     }
 }
+
+const ZFS: &str = "zfs";
 
 const WMIC_DISKS: &str = "wmic diskdrive get Index,Model,Size,BytesPerSector,Signature";
 const WMIC_PARTITIONS: &str = "wmic partition get Name,StartingOffset,Size";
@@ -237,6 +261,18 @@ pub static COMMANDS: &[Supply] = &[
     supply(Lack::Start, "solaris", PRTVTOC, SOLARIS_SYSTEMS),
     supply(Lack::Start, "esxi", PARTED_UTIL, ESXI_SYSTEMS),
     supply(
+        Lack::LogicalVolumes,
+        "linux",
+        "lvm fullreport --reportformat json",
+        "LVM 2.02.158 and later",
+    ),
+    supply(
+        Lack::LogicalVolumes,
+        "linux",
+        "vgcfgbackup -f FILE GROUP",
+        "every version of LVM",
+    ),
+    supply(
         Lack::StripeUnit,
         "raid",
         "MegaCli -LDInfo -Lall -aAll",
@@ -305,8 +341,10 @@ pub static COMMANDS: &[Supply] = &[
         "diskutil info DISK",
         MACOS_SYSTEMS,
     ),
-    supply(Lack::AllocationUnit, "linux", "tune2fs -l DEVICE", "ext4"),
-    supply(Lack::AllocationUnit, "linux", "xfs_info MOUNTPOINT", "XFS"),
+    supply(Lack::AllocationUnit, "linux", "tune2fs -l DEVICE", "ext4")
+        .of(&["ext2", "ext3", "ext4"]),
+    supply(Lack::AllocationUnit, "linux", "xfs_info MOUNTPOINT", "XFS").of(&["xfs"]),
+    supply(Lack::AllocationUnit, "linux", "zdb -C", "ZFS").of(&[ZFS]),
     supply(
         Lack::AllocationUnit,
         "esxi",
@@ -417,6 +455,10 @@ mod tests {
             "windows", "linux", "freebsd", "macos", "openbsd", "solaris", "esxi",
         ] {
             for lack in Lack::ALL {
+                // Others have no LVM.
+                if lack == Lack::LogicalVolumes && platform != "linux" {
+                    continue;
+                }
                 assert!(
                     for_fact(lack, platform).next().is_some(),
                     "{} on {platform}",

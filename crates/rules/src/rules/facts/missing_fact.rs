@@ -1,3 +1,4 @@
+use std::borrow::Cow;
 use std::collections::HashMap;
 use straddle_stack::{AnomalyKind, GridRole, Key, Layer, LayerId, LayerKind, Source, Trust};
 
@@ -89,10 +90,26 @@ struct Asked<'a> {
     upper: Vec<Missing>,
 }
 
-/// A fact that is not there, and what it is a fact about.
+impl Asked<'_> {
+    /// The commands for a fact. An allocation unit is asked of the tools of the formats that are there, where they are known.
+    fn supplies(&self, lack: Lack, model: &str) -> Vec<&'static Supply> {
+        let all = suitable(lack, self.platform, model);
+        let of = || self.upper.iter().filter(|missing| missing.lack == lack);
+        let fits =
+            |supply: &&Supply| of().any(|missing| supply.tells_of(missing.format.as_deref()));
+        let fitting: Vec<&Supply> = all.iter().copied().filter(fits).collect();
+        if lack == Lack::AllocationUnit && !fitting.is_empty() {
+            return fitting;
+        }
+        all
+    }
+}
+
+/// A fact that is not there, and what it is a fact about: its name, and its format where it has one.
 struct Missing {
     lack: Lack,
     of: String,
+    format: Option<Cow<'static, str>>,
 }
 
 fn first_root(context: &Context<'_>, id: LayerId) -> LayerId {
@@ -120,10 +137,10 @@ fn of_root(context: &Context<'_>, root: LayerId) -> Vec<Lack> {
     if context.stack.above(root).next().is_none() {
         // A disk behind a RAID controller is called after its place, `c0/e32/s1`, and has no level: a spare has no partitions.
         let seen_by_system = !layer.name.contains('/') || layer.attribute(Key::Level).is_some();
-        return if seen_by_system {
-            vec![Lack::Start]
-        } else {
-            Vec::new()
+        return match seen_by_system {
+            true if layer.attribute(Key::FirstExtent).is_some() => vec![Lack::LogicalVolumes],
+            true => vec![Lack::Start],
+            false => Vec::new(),
         };
     }
     let mut lacks = Vec::new();
@@ -151,6 +168,7 @@ fn of_layer(context: &Context<'_>, id: LayerId, layer: &Layer, platform: &str) -
         found.push(Missing {
             lack,
             of: layer.name.clone(),
+            format: layer.format.clone(),
         });
     };
     let has_size = layer.size.is_some() || layer.attribute(Key::SizeShown).is_some();
@@ -220,7 +238,8 @@ fn lacks_stripe_unit(layer: &Layer) -> bool {
         return false;
     }
     match layer.text(Key::Level) {
-        // In these no two members take turns.
+        // In these no two members take turns; what does in a pool is its allocation unit.
+        Some(level) if level.starts_with("raidz") || level.starts_with("draid") => false,
         Some(level) => !matches!(
             level,
             "raid1" | "mirror" | "linear" | "simple" | "jbod" | "multipath" | "container"
@@ -266,7 +285,7 @@ fn finding(context: &Context<'_>, asked: &Asked<'_>, given: &mut Vec<(String, St
     // One command can supply several facts.
     let mut supplies: Vec<(&Supply, Vec<&str>)> = Vec::new();
     for lack in &lacks {
-        for supply in suitable(*lack, asked.platform, model) {
+        for supply in asked.supplies(*lack, model) {
             match supplies
                 .iter_mut()
                 .find(|(s, _)| s.command == supply.command)
@@ -378,6 +397,40 @@ mod tests {
             finding.evidence[0].source,
             Source::Assumption { .. }
         ));
+    }
+
+    #[test]
+    fn a_physical_volume_lacks_its_logical_volumes_and_no_partitions() {
+        let mut lab = Lab::new();
+        let disk = lab.disk(512);
+        lab.text(disk, Key::Platform, "linux");
+        lab.size(disk, 1 << 40);
+        let title = |lab: &Lab| only(lab).title;
+        assert_eq!(title(&lab), "sda: not captured: start of its partitions");
+        lab.bytes(disk, Key::FirstExtent, 192 << 10);
+        assert_eq!(title(&lab), "sda: not captured: its logical volumes");
+        assert!(only(&lab).help[0].contains("lvm fullreport"));
+    }
+
+    #[test]
+    fn each_filesystem_is_asked_about_by_its_own_tool() {
+        let commands = |format: &'static str| {
+            let mut lab = Lab::new();
+            let disk = lab.disk(512);
+            lab.text(disk, Key::Platform, "linux");
+            lab.size(disk, 1 << 40);
+            let array = lab.array(&[disk], 65_536, &[0]);
+            lab.stack.layer_mut(array).grids.clear();
+            lab.text(array, Key::Level, "raidz1");
+            lab.size(array, 1 << 40);
+            let filesystem = lab.filesystem(format, array, 4096);
+            lab.stack.layer_mut(filesystem).grids.clear();
+            only(&lab).help
+        };
+        let [of_pool, of_xfs, of_btrfs] = ["zfs", "xfs", "btrfs"].map(commands);
+        assert_eq!(of_pool, ["allocation unit: zdb -C (ZFS)"]);
+        assert_eq!(of_xfs, ["allocation unit: xfs_info MOUNTPOINT (XFS)"]);
+        assert!(of_btrfs.len() > 1, "{of_btrfs:?}");
     }
 
     #[test]
