@@ -329,6 +329,84 @@ fn what_is_damaged_empty_or_for_other_programs_is_said_to_be() {
     );
 }
 
+/// Texts for other verbs: a name, what is in it, and who reads it.
+const OTHERS: [(&str, &str, &str); 5] = [
+    (
+        "iostat.txt",
+        "Device r/s w/s rkB/s wkB/s r_await w_await aqu-sz %util\nsda 12.30 45.10 480.00 900.00 1.20 5.40 0.26 5.17\n",
+        "straddle evidence",
+    ),
+    (
+        "ERRORLOG",
+        "2024-03-14 10:15:01.22 spid52      SQL Server has encountered 14 occurrence(s) of I/O requests taking longer than 15 seconds to \
+         complete on file [E:\\Data\\tpcc.mdf] in database [tpcc] (5).\r\n",
+        "straddle evidence",
+    ),
+    (
+        "usr_0.csv",
+        "128166372003061629,usr,0,Read,7014609920,24576,41286\n128166372016382155,usr,0,Write,1317441536,8192,1963\n",
+        "straddle trace",
+    ),
+    (
+        "random.fio",
+        "[global]\nbs=8k\nrw=randread\n[j]\nsize=1g\n",
+        "straddle bench",
+    ),
+    (
+        "disks.txt",
+        "$ lsblk -b -o NAME,START,SIZE,TYPE\nNAME START SIZE TYPE\nsda 64023257088 disk\n└─sda1 63 64019030016 part\n",
+        "straddle check",
+    ),
+];
+
+#[test]
+fn what_another_verb_reads_is_said_to_be() {
+    let here = tempfile::tempdir().expect("a folder");
+    for (name, text, _) in OTHERS {
+        fs::write(here.path().join(name), text).expect("writable");
+    }
+    let run = |verb: &str, name: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_straddle"))
+            .args([verb, name])
+            .env("STRADDLE_HISTORY", "none")
+            .current_dir(here.path())
+            .output()
+            .expect("straddle runs");
+        let said = String::from_utf8([output.stdout, output.stderr].concat()).expect("UTF-8");
+        (output.status.code(), said)
+    };
+    for (name, _, read_by) in OTHERS {
+        for verb in ["check", "evidence", "trace"] {
+            let (code, said) = run(verb, name);
+            // What `check` reads, `evidence` reads beside figures.
+            let is_read =
+                read_by.ends_with(verb) || (verb, read_by) == ("evidence", "straddle check");
+            let is_told = said.contains(&format!("`{read_by}`"));
+            assert!(
+                is_read || (code == Some(2) && is_told),
+                "{verb} {name}: {said}"
+            );
+            assert!(
+                !is_read || !said.contains("nothing was checked"),
+                "{verb} {name}: {said}"
+            );
+        }
+        let typed = format!("- < {name}");
+        let (_, said) = self::run(here.path(), &typed);
+        assert_eq!(
+            read_by == "straddle check",
+            !said.contains(&format!("`{read_by}`")),
+            "{said}"
+        );
+    }
+    // In a folder it is one of many, and nobody looks for who reads it.
+    let (_, said) = run("check", ".");
+    assert!(
+        !said.contains("`straddle evidence`") && said.contains("sda1"),
+        "{said}"
+    );
+}
+
 #[test]
 fn captures_are_hosts_in_every_form() {
     let here = folder();

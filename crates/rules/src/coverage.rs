@@ -58,6 +58,14 @@ pub enum Why {
     Mention,
     /// Text in which the tools say that they were not let.
     Refused,
+    /// Logs, counters or results: `evidence` reads them.
+    Evidence,
+    /// A recorded trace: `trace` reads it.
+    Trace,
+    /// A job file of fio: `bench` runs it.
+    JobFile,
+    /// A document of this program: `report` reads it.
+    Document,
 }
 
 impl Why {
@@ -74,6 +82,10 @@ impl Why {
                 "it mentions what tools print, far down, and was not named; named, it is read"
             }
             Why::Refused => "the system let the tools in it read nothing",
+            Why::Evidence => "it is a log, counters or results, which `straddle evidence` reads",
+            Why::Trace => "it is a trace of requests, which `straddle trace` reads",
+            Why::JobFile => "it is a job file of fio, which `straddle bench` runs",
+            Why::Document => "it is a document of straddle, which `straddle report` reads",
         }
     }
 }
@@ -88,6 +100,7 @@ impl Coverage {
                 "the same command as root (`sudo`)".to_owned(),
                 "in a prompt that is run as administrator (Windows)".to_owned(),
             ],
+            Why::Evidence | Why::Trace | Why::JobFile | Why::Document => Vec::new(),
             why => next(&Stack::new(), why),
         };
         Coverage::Nothing { why, next }

@@ -112,7 +112,7 @@ impl Reading {
                 let name = "standard input";
                 let mut stdin = io::stdin();
                 if let Some(found) = self.stream(name, &mut stdin) {
-                    self.judge(name, &found);
+                    self.judge(name, &found, None);
                 }
             }
             inputs::Found::Named(name, target) => self.named(&name, &target),
@@ -133,13 +133,13 @@ impl Reading {
     fn named(&mut self, name: &str, target: &Target) {
         let has_tools = self.capture(target);
         match self.stream(name, &mut from_start(target)) {
-            Some(found) if !has_tools => self.judge(name, &found),
+            Some(found) if !has_tools => self.judge(name, &found, Some(target)),
             _ => {}
         }
     }
 
     /// What nothing was found in is no answer.
-    fn judge(&mut self, name: &str, found: &Found) {
+    fn judge(&mut self, name: &str, found: &Found, target: Option<&Target>) {
         if found.figures > 0 {
             return;
         }
@@ -151,6 +151,11 @@ impl Reading {
             format!("{name}: it has output {other}; docs/reference/evidence.md lists what is")
         } else if let Some(binary) = found.binary.filter(|_| formats.is_empty()) {
             format!("{name}: it is {binary}")
+        } else if let Some(other) = target
+            .filter(|_| formats.is_empty())
+            .and_then(text::for_another_verb)
+        {
+            format!("{name}: {other}")
         } else if formats.is_empty() {
             format!(
                 "{name}: no log, counter or result of a known tool was found in it; docs/reference/evidence.md lists what is read"

@@ -37,6 +37,7 @@
 pub mod check;
 pub mod evidence;
 mod inputs;
+mod read_by;
 pub mod trace;
 pub mod typed;
 

@@ -42,7 +42,7 @@ pub use lines::{BadLine, Counts, Fault};
 pub use names::Device;
 pub use record::{Event, MAX_LEN, ROWS, Record};
 pub use registry::{FORMATS, TABLES};
-pub use scan::{Options, Scanner, records, scan};
+pub use scan::{Options, Scanner, recognise, records, scan};
 pub use statistics::{
     FileRead, FileSummary, JoinError, Key, PERIOD, Statistics, Times, WireError, sealed,
 };

@@ -542,6 +542,13 @@ fn stem(name: &str) -> &str {
     stem.and_then(|stem| stem.to_str()).unwrap_or(name)
 }
 
+/// The recorder whose file begins so, where there is one from which requests are had.
+#[must_use]
+pub fn recognise(head: &[u8]) -> Option<&'static Format> {
+    let found = detect("", head, false, &Options::default());
+    found.ok().map(|(format, _)| format)
+}
+
 /// Whose a file is that begins with `head`.
 fn detect(
     name: &str,

@@ -262,6 +262,12 @@ impl Checker {
                 let name = path.display().to_string();
                 return Err(CheckError::Lacking { name, lacking });
             }
+            if origin == Origin::Named
+                && let Some(why) = text::of_another_verb(target)
+            {
+                let name = path.display().to_string();
+                return Err(CheckError::NothingKnown { name, why });
+            }
             // As the archive of a support tool it is none either.
             if self.take_as.is_some() && text::is_text(target) || self.is_taken_as(Kind::Text) {
                 let why = match text::why(path) {

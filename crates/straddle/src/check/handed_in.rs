@@ -7,6 +7,7 @@ use super::sight::is_disk_image;
 use super::{CheckError, Outcome, Report, machines, text};
 use crate::geometry::Bytes;
 use crate::io::ReadAt;
+use crate::read_by;
 use crate::report::{Asked, Checked};
 use crate::rules::{self, Why};
 use crate::sources::{self, Settings, captured};
@@ -38,6 +39,7 @@ pub fn handed_in(name: &str, bytes: Vec<u8>, size: Option<u64>) -> Vec<Report> {
     if captured::looks_like_text(head) {
         let is_refused = captured::is_refused(head);
         let lacking = captured::lacking(&bytes);
+        let other = read_by::other(head);
         let captures = text::known(name, bytes, 0);
         if captures.is_empty() {
             if let Some(lacking) = lacking {
@@ -47,7 +49,7 @@ pub fn handed_in(name: &str, bytes: Vec<u8>, size: Option<u64>) -> Vec<Report> {
             let why = if is_refused {
                 Why::Refused
             } else {
-                Why::NoOutput
+                other.unwrap_or(Why::NoOutput)
             };
             return only(Ok(Outcome::Unrecognised(why)));
         }

@@ -10,6 +10,7 @@ use super::checker::Checker;
 use super::sight::{Origin, Sight};
 use super::{CheckError, Kind, Report, text};
 use crate::geometry::Bytes;
+use crate::read_by;
 use crate::rules::Why;
 use crate::sources::captured;
 use crate::sources::linux::Root;
@@ -31,6 +32,7 @@ impl Checker {
         let is_tree = self.may_be(Kind::Capture) && Root::is_tree(&bytes);
         if (is_text && !is_tree) || bytes.is_empty() || self.is_taken_as(Kind::Text) {
             let lacking = captured::lacking(&bytes);
+            let other = read_by::other(&bytes);
             let captures = text::known(NAME, bytes, 0);
             if captures.is_empty() {
                 let name = NAME.to_owned();
@@ -38,7 +40,7 @@ impl Checker {
                     Some(lacking) => CheckError::Lacking { name, lacking },
                     None => CheckError::NothingKnown {
                         name,
-                        why: Why::NoOutput,
+                        why: other.unwrap_or(Why::NoOutput),
                     },
                 };
                 return each(self.report(NAME.to_owned(), Path::new(NAME), Err(nothing)));

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::geometry::Bytes;
 use crate::io::{OpenError, ReadAt, Target, TargetKind};
+use crate::read_by;
 use crate::rules::Why;
 use crate::sources::captured::{self, Capture, Lacking, Server};
 use crate::sources::inventory::MAX_THINGS;
@@ -56,6 +57,26 @@ pub(super) fn known(name: &str, mut bytes: Vec<u8>, number: u32) -> Vec<Capture>
     let mut captures = captured::machines(name, &bytes, cut, number);
     captures.retain(|capture| !capture.tools.is_empty());
     captures
+}
+
+/// That a text in which nothing was found is for another verb.
+pub(super) fn of_another_verb(target: &Target) -> Option<Why> {
+    let head = target
+        .head()
+        .ok()
+        .filter(|_| target.kind() == TargetKind::File)?;
+    read_by::other(head)
+}
+
+/// What `evidence` and `trace` say of a file that they were given and do not read, when another verb does.
+pub(crate) fn for_another_verb(target: &Target) -> Option<&'static str> {
+    let of_check = || !of_target(target, 0).is_empty();
+    match of_another_verb(target) {
+        Some(why) => Some(why.words()),
+        None => {
+            of_check().then_some("it is what a tool says of storage, which `straddle check` reads")
+        }
+    }
 }
 
 /// The tool that printed a text in which nothing was found, where it is known and says of nothing where it begins.

@@ -9,9 +9,10 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
-use crate::check::CheckError;
+use crate::check::{CheckError, text};
 use crate::geometry::{Bytes, Family, Grid};
 use crate::inputs::{self, Found};
+use crate::io::Target;
 use crate::report::trace::{Boundary, Failure, Section, Trace};
 use crate::sources::Overrides;
 
@@ -189,7 +190,7 @@ impl Reading<'_> {
         let (name, target, is_listed) = match found {
             Found::Stdin => {
                 let source = Source::Stream(Box::new(io::stdin()));
-                return self.read("standard input".to_owned(), source, false);
+                return self.read("standard input".to_owned(), source, None, false);
             }
             Found::Named(name, target) => (name, target, false),
             Found::Listed(name, target) => (name, target, true),
@@ -199,20 +200,26 @@ impl Reading<'_> {
             }
             Found::Failed(_, error) => return self.failures.push(Failure { error }),
         };
-        self.read(name, Source::At(&target, None), is_listed);
+        self.read(name, Source::At(&target, None), Some(&target), is_listed);
     }
 
-    fn read(&mut self, name: String, source: Source<'_>, is_listed: bool) {
-        match self.scanner.read(Input { name, source }) {
-            Ok(()) => {}
+    fn read(&mut self, name: String, source: Source<'_>, target: Option<&Target>, is_listed: bool) {
+        let error = match self.scanner.read(Input { name, source }) {
+            Ok(()) => return,
             // Others lie about in folders.
             Err(TraceError::Unknown { .. } | TraceError::Empty { .. }) if is_listed => {
                 self.passed_over += 1;
+                return;
             }
-            Err(error) => self.failures.push(Failure {
-                error: error.to_string(),
-            }),
-        }
+            Err(TraceError::Unknown { name, first }) => {
+                match target.and_then(text::for_another_verb) {
+                    Some(other) => format!("{name}: no trace of a known recorder: {other}"),
+                    None => TraceError::Unknown { name, first }.to_string(),
+                }
+            }
+            Err(error) => error.to_string(),
+        };
+        self.failures.push(Failure { error });
     }
 }
 
