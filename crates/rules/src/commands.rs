@@ -63,22 +63,18 @@ pub struct Supply {
     pub command: &'static str,
     /// Which systems have it.
     pub systems: &'static str,
-    /// Formats of the filesystems that it prints an allocation unit of; none where it is asked of any.
-    pub formats: &'static [&'static str],
 }
 
 impl Supply {
-    const fn of(mut self, formats: &'static [&'static str]) -> Supply {
-        self.formats = formats;
-        self
-    }
-
     /// True where it can tell of what has such a format. Where nothing says which, a pool would have said that it is one.
     pub(crate) fn tells_of(&self, format: Option<&str>) -> bool {
-        match format {
-            Some(format) => self.formats.is_empty() || self.formats.contains(&format),
-            None => !self.formats.contains(&ZFS),
-        }
+        let formats: &[&str] = match self.command {
+            TUNE2FS => &["ext2", "ext3", "ext4"],
+            XFS_INFO => &["xfs"],
+            ZDB => return format == Some("zfs"),
+            _ => return true,
+        };
+        format.is_none_or(|format| formats.contains(&format))
     }
 }
 
@@ -93,11 +89,12 @@ const fn supply(
         platform,
         command,
         systems,
-        formats: &[],
     }
 }
 
-const ZFS: &str = "zfs";
+const TUNE2FS: &str = "tune2fs -l DEVICE";
+const XFS_INFO: &str = "xfs_info MOUNTPOINT";
+const ZDB: &str = "zdb -C";
 
 const WMIC_DISKS: &str = "wmic diskdrive get Index,Model,Size,BytesPerSector,Signature";
 const WMIC_PARTITIONS: &str = "wmic partition get Name,StartingOffset,Size";
@@ -332,19 +329,18 @@ pub static COMMANDS: &[Supply] = &[
         "Get-Volume | Format-List DriveLetter,FileSystem,AllocationUnitSize,Size",
         "Windows 10, Server 2016 and later",
     ),
-    supply(Lack::AllocationUnit, "freebsd", "zdb -C", "ZFS"),
+    supply(Lack::AllocationUnit, "freebsd", ZDB, "ZFS"),
     supply(Lack::AllocationUnit, "openbsd", DISKLABEL, OPENBSD_SYSTEMS),
-    supply(Lack::AllocationUnit, "solaris", "zdb -C", "ZFS"),
+    supply(Lack::AllocationUnit, "solaris", ZDB, "ZFS"),
     supply(
         Lack::AllocationUnit,
         "macos",
         "diskutil info DISK",
         MACOS_SYSTEMS,
     ),
-    supply(Lack::AllocationUnit, "linux", "tune2fs -l DEVICE", "ext4")
-        .of(&["ext2", "ext3", "ext4"]),
-    supply(Lack::AllocationUnit, "linux", "xfs_info MOUNTPOINT", "XFS").of(&["xfs"]),
-    supply(Lack::AllocationUnit, "linux", "zdb -C", "ZFS").of(&[ZFS]),
+    supply(Lack::AllocationUnit, "linux", TUNE2FS, "ext4"),
+    supply(Lack::AllocationUnit, "linux", XFS_INFO, "XFS"),
+    supply(Lack::AllocationUnit, "linux", ZDB, "ZFS"),
     supply(
         Lack::AllocationUnit,
         "esxi",

@@ -1,7 +1,5 @@
 //! Which verb reads a text that another one was given: somebody who has `iostat` at hand and types `check` should hear of `evidence`.
 
-use std::io::Cursor;
-
 use straddle_evidence::Gathered;
 
 use crate::bench::compat::fio_job;
@@ -32,9 +30,9 @@ pub(crate) fn other(head: &[u8]) -> Option<Why> {
     straddle_trace::recognise(head).map(|_| Why::Trace)
 }
 
-fn has_figures(head: &[u8]) -> bool {
+fn has_figures(mut head: &[u8]) -> bool {
     let mut gathered = Gathered::default();
-    let found = straddle_evidence::read("", &mut Cursor::new(head), &mut gathered);
+    let found = straddle_evidence::read("", &mut head, &mut gathered);
     found.is_ok_and(|found| found.figures > 0)
 }
 

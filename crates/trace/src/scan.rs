@@ -545,8 +545,7 @@ fn stem(name: &str) -> &str {
 /// The recorder whose file begins so, where there is one from which requests are had.
 #[must_use]
 pub fn recognise(head: &[u8]) -> Option<&'static Format> {
-    let found = detect("", head, false, &Options::default());
-    found.ok().map(|(format, _)| format)
+    Some(detect("", head, false, &Options::default()).ok()?.0)
 }
 
 /// Whose a file is that begins with `head`.

@@ -1,4 +1,3 @@
-use std::borrow::Cow;
 use std::collections::HashMap;
 use straddle_stack::{AnomalyKind, GridRole, Key, Layer, LayerId, LayerKind, Source, Trust};
 
@@ -87,29 +86,29 @@ struct Asked<'a> {
     /// How many other disks lack the same.
     more: usize,
     /// What is missing about what lies on it.
-    upper: Vec<Missing>,
+    upper: Vec<Missing<'a>>,
 }
 
 impl Asked<'_> {
     /// The commands for a fact. An allocation unit is asked of the tools of the formats that are there, where they are known.
     fn supplies(&self, lack: Lack, model: &str) -> Vec<&'static Supply> {
-        let all = suitable(lack, self.platform, model);
-        let of = || self.upper.iter().filter(|missing| missing.lack == lack);
-        let fits =
-            |supply: &&Supply| of().any(|missing| supply.tells_of(missing.format.as_deref()));
-        let fitting: Vec<&Supply> = all.iter().copied().filter(fits).collect();
-        if lack == Lack::AllocationUnit && !fitting.is_empty() {
-            return fitting;
+        let mut all = suitable(lack, self.platform, model);
+        let fits = |supply: &&Supply| {
+            let mut of = self.upper.iter().filter(|missing| missing.lack == lack);
+            of.any(|missing| supply.tells_of(missing.format))
+        };
+        if lack == Lack::AllocationUnit && all.iter().any(fits) {
+            all.retain(fits);
         }
         all
     }
 }
 
 /// A fact that is not there, and what it is a fact about: its name, and its format where it has one.
-struct Missing {
+struct Missing<'a> {
     lack: Lack,
-    of: String,
-    format: Option<Cow<'static, str>>,
+    of: &'a str,
+    format: Option<&'a str>,
 }
 
 fn first_root(context: &Context<'_>, id: LayerId) -> LayerId {
@@ -162,13 +161,18 @@ fn of_root(context: &Context<'_>, root: LayerId) -> Vec<Lack> {
 }
 
 /// What is missing about a layer.
-fn of_layer(context: &Context<'_>, id: LayerId, layer: &Layer, platform: &str) -> Vec<Missing> {
+fn of_layer<'a>(
+    context: &Context<'_>,
+    id: LayerId,
+    layer: &'a Layer,
+    platform: &str,
+) -> Vec<Missing<'a>> {
     let mut found = Vec::new();
     let mut lacks = |lack| {
         found.push(Missing {
             lack,
-            of: layer.name.clone(),
-            format: layer.format.clone(),
+            of: &layer.name,
+            format: layer.format.as_deref(),
         });
     };
     let has_size = layer.size.is_some() || layer.attribute(Key::SizeShown).is_some();
@@ -328,7 +332,7 @@ fn finding(context: &Context<'_>, asked: &Asked<'_>, given: &mut Vec<(String, St
 fn told(lack: Lack, asked: &Asked<'_>, root: &str) -> String {
     let name = lack.name();
     let upper = asked.upper.iter().filter(|missing| missing.lack == lack);
-    let mut of: Vec<&str> = upper.map(|missing| missing.of.as_str()).collect();
+    let mut of: Vec<&str> = upper.map(|missing| missing.of).collect();
     let own = asked.own.contains(&lack);
     if own && of.is_empty() {
         return match lack {
