@@ -202,9 +202,9 @@ pub(crate) fn predict(rounds: usize, other: Option<&str>) -> Result<()> {
     answers(rounds, &mut archive)?;
     match other {
         None => archive.write("predict", &format!("cargo xtask bench predict {rounds}")),
-        Some(other) => archive.write(
+        Some(_) => archive.write(
             "predict-against",
-            &format!("cargo xtask bench predict {rounds} {other}"),
+            &format!("cargo xtask bench predict {rounds} OTHER"),
         ),
     }
 }
