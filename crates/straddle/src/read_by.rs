@@ -8,8 +8,8 @@ use crate::sources::captured;
 
 /// As much of a text is looked at: the first figures of a log are in it.
 const HEAD: usize = 64 << 10;
-/// What documents of our own begin with, but for blanks: other tools print them in one line.
-const SCHEMA: &str = r#"{"schema":"straddle."#;
+/// How the schema of a document of our own begins, whatever blanks are before it.
+const SCHEMA: &str = r#""straddle."#;
 
 /// Of the beginning of a text in which `check` finds nothing: that it is for another verb.
 pub(crate) fn other(head: &[u8]) -> Option<Why> {
@@ -18,8 +18,7 @@ pub(crate) fn other(head: &[u8]) -> Option<Why> {
         return None;
     }
     let as_text = String::from_utf8_lossy(head);
-    let solid = as_text.chars().filter(|c| !c.is_whitespace());
-    if solid.take(SCHEMA.len()).eq(SCHEMA.chars()) {
+    if as_text.trim_start().starts_with('{') && as_text.contains(SCHEMA) {
         return Some(Why::Document);
     }
     if fio_job::looks_like_one(&as_text) {
@@ -57,7 +56,7 @@ mod tests {
             (job, Some(Why::JobFile)),
             (document, Some(Why::Document)),
             (
-                r#"{"schema":"straddle.check/3","targets":[]}"#,
+                r#"{"schema":"straddle.check/1","targets":[]}"#,
                 Some(Why::Document),
             ),
             ("shopping:\n- milk\n- 2 loaves of bread\n", None),
