@@ -43,6 +43,26 @@ export async function accessible(page, what) {
   assert.deepEqual(said, [], what);
 }
 
+/// What of the drawn pictures cannot be read: text that is cut off, or lies on other text, and pictures that must be scrolled.
+export async function illegible(page) {
+  return page.evaluate(() => {
+    const wrong = [];
+    for (const svg of document.querySelectorAll("svg.chart")) {
+      const box = svg.getBoundingClientRect();
+      if (!box.width) continue;
+      const scale = box.width / svg.viewBox.baseVal.width, texts = Array.from(svg.querySelectorAll("text"), (text) => [text.textContent, text.getBoundingClientRect()]);
+      for (const [text, at] of texts) if (at.left < box.left - 1 || at.right > box.right + 1 || at.bottom > box.bottom + 1) wrong.push(`cut off: ${text}`);
+      texts.forEach(([text, a], index) => texts.slice(index + 1).forEach(([other, b]) => {
+        const width = Math.min(a.right, b.right) - Math.max(a.left, b.left), height = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+        if (width > 2 * scale && height > 5 * scale) wrong.push(`on each other: ${text}, ${other}`);
+      }));
+      const around = svg.closest(".scroll");
+      if (around && around.scrollWidth > around.clientWidth) wrong.push(`must be scrolled: ${svg.querySelector("title").textContent}`);
+    }
+    return wrong;
+  });
+}
+
 export async function picture(page, folder, name) {
   mkdirSync(folder, { recursive: true });
   // Whole, but for pages of a fleet, which are as long as they are.

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { SCHEMES, WIDTHS, accessible, isChecked, launch, open, picture } from "./browser.mjs";
+import { SCHEMES, WIDTHS, accessible, illegible, isChecked, launch, open, picture } from "./browser.mjs";
 
 const asked = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const address = (name) => pathToFileURL(asked.pages.find((page) => page.name === name).file).href;
@@ -28,6 +28,7 @@ for (const { name, file } of asked.pages) {
         await picture(page, asked.out, `${name}-${width}-${scheme}`);
         const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
         assert.equal(over, 0, "the page is wider than the window");
+        assert.deepEqual(await illegible(page), []);
         // With all figures open, but for those of long series, of which there may be thousands.
         await page.evaluate(() => document.querySelectorAll("details:not(.series-table)").forEach((one) => { one.open = true; }));
         if (isChecked(width, scheme)) await accessible(page, name);
@@ -61,9 +62,12 @@ await test("the arithmetic of the ruler is geometry's", async () => {
     // What is drawn covers as many units as are counted, in the same colours.
     for (const [row, [, touched, partial]] of request.rows.map((row, index) => [index, row])) {
       const data = await ruler.locator("script.ruler-data").evaluate((node) => JSON.parse(node.textContent));
-      const y = data.grids[row].rows[0][0];
-      const parts = await ruler.locator('g.moved[data-panel="0"] rect.part').evaluateAll((all, y) => all.filter((one) => Math.abs(one.y.baseVal.value - y) < 0.1).length, y);
-      assert.equal(String(parts), partial, `units in part of ${request.rows[row][0]}: ${touched} touched`);
+      // On a wide screen, and on a phone.
+      for (const panel of [0, data.panels.length / 2]) {
+        const y = data.grids[row].rows[panel][0];
+        const parts = await ruler.locator(`g.moved[data-panel="${panel}"] rect.part`).evaluateAll((all, y) => all.filter((one) => Math.abs(one.y.baseVal.value - y) < 0.1).length, y);
+        assert.equal(String(parts), partial, `units in part of ${request.rows[row][0]}: ${touched} touched`);
+      }
     }
   }
   assert.deepEqual(wrong, []);
@@ -83,15 +87,15 @@ await test("the ruler is moved by keyboard", async () => {
 });
 
 // A figure's marks are read back from their places by the axis beside them.
-async function plotted(figure) {
-  return figure.evaluate((node) => {
+async function plotted(figure, screen = "wide") {
+  return figure.evaluate((node, screen) => {
     const number = (text) => {
       const match = /^([−+]?)([\d.,]+)\s*(%|s|ms|µs)?$/.exec(text.trim());
       if (!match) return null;
       const unit = { "%": 0.01, s: 1, ms: 1e-3, "µs": 1e-6 }[match[3]] ?? 1;
       return (match[1] === "−" ? -1 : 1) * Number(match[2].replaceAll(",", "")) * unit;
     };
-    const svg = node.querySelector("svg");
+    const svg = node.querySelector(`.${screen} svg`);
     const texts = Array.from(svg.querySelectorAll("text"), (text) => ({ x: Number(text.getAttribute("x")), y: Number(text.getAttribute("y")), text: text.textContent, kind: text.getAttribute("class") ?? "" }));
     const up = texts.filter((one) => one.kind === "quiet end" && one.x < 84).map((one) => [one.y - 4.5, number(one.text)]).filter(([, value]) => value !== null);
     const across = texts.filter((one) => one.kind === "quiet mid").map((one) => [one.x, number(one.text)]).filter(([, value]) => value !== null);
@@ -99,7 +103,7 @@ async function plotted(figure) {
     const marks = Array.from(svg.querySelectorAll("circle:not(.ring),rect.s1,path[class^='s']:not(.curve)"), (mark) => ({ at: middle(mark), kind: mark.getAttribute("class") }));
     const rows = Array.from(node.querySelectorAll("details:not(.series-table) table tbody tr"), (row) => Array.from(row.cells, (cell) => cell.textContent));
     return { up, across, marks, rows };
-  });
+  }, screen);
 }
 const along = (ticks, place) => {
   const [[a, x], [b, y]] = [ticks[0], ticks.at(-1)];
@@ -109,9 +113,10 @@ const close_to = (found, said, span, what) => assert.ok(Math.abs(found - said) <
 const figure = (page, title) => page.locator("figure.picture").filter({ has: page.locator("h3", { hasText: title }) }).first();
 const plain = (text) => Number(text.replace("−", "-").replace(/[+,%]/g, ""));
 
-await test("rates by load are drawn where the table says", async () => {
-  const { page, close } = await open(browser, address("bench-effect"));
-  const { up, marks, rows } = await plotted(figure(page, /^Reads each second by load/));
+const SCREENS = [["wide", 900], ["narrow", 360]];
+for (const [screen, width] of SCREENS) await test(`rates by load are drawn where the table says, ${screen}`, async () => {
+  const { page, close } = await open(browser, address("bench-effect"), { width });
+  const { up, marks, rows } = await plotted(figure(page, /^Reads each second by load/), screen);
   // The first marks are those of the legend.
   const series = new Set(rows.map((row) => row[0])).size;
   const drawn = marks.slice(series);
@@ -126,7 +131,7 @@ await test("every mark of a distribution and every run is in a table", async () 
   const { page, close } = await open(browser, address("bench-effect"));
   const distribution = figure(page, /^Latencies of reads/);
   // A curve is one path; its corners are its points.
-  const corners = await distribution.locator("svg path.curve").evaluateAll((all) => all.map((one) => one.getAttribute("d").split(/[ML]/).length - 1));
+  const corners = await distribution.locator(".wide path.curve").evaluateAll((all) => all.map((one) => one.getAttribute("d").split(/[ML]/).length - 1));
   const rows = await distribution.locator("table tbody tr").evaluateAll((rows) => rows.map((row) => Array.from(row.cells, (cell) => cell.textContent)));
   const inner = rows.slice(1, -1);
   corners.forEach((count, series) => assert.equal(inner.filter((row) => row[series + 2] !== "").length, count));
@@ -154,9 +159,9 @@ await test("the figures of a long series can be had", async () => {
   await close();
 });
 
-await test("gains are drawn where the table says", async () => {
-  const { page, close } = await open(browser, address("bench-effect"));
-  const { across, marks, rows } = await plotted(figure(page, /^Gain over/));
+for (const [screen, width] of SCREENS) await test(`gains are drawn where the table says, ${screen}`, async () => {
+  const { page, close } = await open(browser, address("bench-effect"), { width });
+  const { across, marks, rows } = await plotted(figure(page, /^Gain over/), screen);
   assert.equal(marks.length, rows.length);
   const lines = await figure(page, /^Gain over/).locator("line.zero").count();
   assert.ok(lines > 0, "there is a line for no gain");

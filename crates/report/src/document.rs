@@ -31,6 +31,16 @@ pub struct Checked {
     pub files: Option<Box<FilesBelow>>,
 }
 
+/// Commands that go on from a check.
+#[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
+pub struct Next<'a> {
+    /// Says whether it is worth fixing, and how.
+    pub fix: &'a str,
+    /// Moves the partitions, where that is a part of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub realign: Option<&'a str>,
+}
+
 /// A [`Checked`] target in JSON.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct TargetDocument<'a> {
@@ -59,6 +69,9 @@ pub struct TargetDocument<'a> {
     pub files: Option<&'a FilesBelow>,
     /// The layers, lowest first.
     pub stack: &'a Stack,
+    /// What to type next, where one target was checked and a plan for it has a step.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Next<'a>>,
 }
 
 /// The classical correlations of one layer.
@@ -138,6 +151,7 @@ impl Checked {
             views: views(&self.stack),
             files: self.files.as_deref(),
             stack: &self.stack,
+            next: None,
         }
     }
 }

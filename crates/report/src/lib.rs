@@ -32,7 +32,7 @@ mod welch;
 
 pub use alike::{Alike, AlikeFinding, Host};
 pub use below::{FileBelow, FilesBelow, OffGrid, Taken};
-pub use document::{Checked, Counts, SCHEMA, TargetDocument};
+pub use document::{Checked, Counts, Next, SCHEMA, TargetDocument};
 pub use fleet::{Digest, Fleet, Gap, RuleCount, Summary, Worst};
 pub use fold::{Folded, MAX_OF_ONE_RULE};
 pub use places::{Asked, GapDocument, Place, Step};

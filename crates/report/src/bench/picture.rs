@@ -4,6 +4,7 @@ use straddle_bench::results::{Experiment, Gain};
 use straddle_workload::interval::{Interval, Verdict};
 
 use super::wording::{cell, gain, groups, load, offset_name, percent};
+use crate::pages::Picture;
 use crate::pages::chart::{Look, Panel, Row, Whiskers, alone, short};
 
 /// Longest name of an offset in a heading.
@@ -25,11 +26,11 @@ pub fn gains(experiment: &Experiment) -> Option<String> {
         })
         .filter(|panel| !panel.rows.is_empty())
         .collect();
-    picture(base, &panels).map(|svg| alone(&svg))
+    picture(base, &panels).map(|picture| alone(&picture.wide))
 }
 
 /// Gains over a baseline on one axis.
-pub(crate) fn picture(base: &str, panels: &[Panel]) -> Option<String> {
+pub(crate) fn picture(base: &str, panels: &[Panel]) -> Option<Picture> {
     Whiskers {
         title: &format!("Gain over {base}"),
         said: &format!("Requests each second beside {base}, with 95% intervals"),

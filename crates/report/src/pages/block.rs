@@ -62,12 +62,27 @@ pub enum Block {
     Table(Table),
     /// A picture, and the same figures in rows.
     Figure(Figure),
+    /// Questions with their answers.
+    Answers(Vec<Answer>),
+    /// What to type next: what it is for, and the command.
+    Commands(Vec<(String, String)>),
     /// What a rule found.
     Finding(Box<Finding>),
     /// A request on the grids below.
     Ruler(Box<Ruler>),
     /// Every target of a fleet.
     Fleet(Box<Fleet>),
+}
+
+/// A question with its answer.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Answer {
+    /// What is asked.
+    pub question: String,
+    /// What can be said.
+    pub answer: String,
+    /// What would answer the rest.
+    pub needs: Option<String>,
 }
 
 /// Rows under names of columns.
@@ -118,12 +133,21 @@ pub struct Figure {
     pub title: String,
     /// What to see in it.
     pub caption: String,
-    /// The picture: an `svg` element.
-    pub svg: String,
+    /// The picture.
+    pub picture: Picture,
     /// Its figures.
     pub table: Table,
     /// A long series over time for a picture that can be zoomed, where scripts run.
     pub series: Option<Series>,
+}
+
+/// The same figures drawn twice, each an `svg` element: what is legible on a desk is cut off or too small on a phone.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Picture {
+    /// Where there is room.
+    pub wide: String,
+    /// On a phone.
+    pub narrow: String,
 }
 
 /// Columns over time, as uPlot takes them.
@@ -168,7 +192,7 @@ pub struct Ruler {
     /// The layer at which requests begin.
     pub layer: String,
     /// The picture with the request at its first place.
-    pub svg: String,
+    pub picture: Picture,
     /// The arithmetic of that request.
     pub table: Table,
     /// What the script needs to move it.
@@ -178,12 +202,10 @@ pub struct Ruler {
 /// What the script of a ruler needs; sizes and places are decimal numbers as text, since they may have 64 bits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RulerData {
-    /// Bytes that the picture shows.
+    /// Bytes that each panel shows.
     pub window: String,
-    /// Places of the picture's first and last byte, in its own units.
-    pub left: f64,
-    /// The same of its end.
-    pub right: f64,
+    /// The panels: those of the wide picture, then those of the narrow one.
+    pub panels: Vec<RulerPanel>,
     /// Smallest step of an offset.
     pub step: String,
     /// Sizes of requests to choose from.
@@ -192,6 +214,17 @@ pub struct RulerData {
     pub size: usize,
     /// The grids, in the order of the picture's rows.
     pub grids: Vec<RulerGrid>,
+}
+
+/// A row of grids on a ruler.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RulerPanel {
+    /// The place of its first byte, in the picture's own units.
+    pub left: f64,
+    /// The place of its last byte.
+    pub right: f64,
+    /// True where the layer begins on a boundary of every grid.
+    pub aligned: bool,
 }
 
 /// A grid on a ruler.

@@ -53,6 +53,13 @@ pub(crate) struct Target {
     views: Vec<View>,
     #[serde(default)]
     stack: Vec<Layer>,
+    next: Option<Next>,
+}
+
+#[derive(Deserialize)]
+struct Next {
+    fix: String,
+    realign: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -347,6 +354,12 @@ fn section(target: &Target) -> Section {
     if !target.coverage.next.is_empty() {
         section.text(format!("Next: {}", target.coverage.next.join("; ")));
     }
+    if let Some(next) = &target.next {
+        let mut commands = vec![("Is it worth fixing, and how".to_owned(), next.fix.clone())];
+        let realign = next.realign.iter().cloned();
+        commands.extend(realign.map(|one| ("If it is, this moves the partitions".to_owned(), one)));
+        section.blocks.push(Block::Commands(commands));
+    }
     if let Some(ruler) = worst_view(target)
         .and_then(|(view, finding)| ruler::ruler(view, finding.and_then(worst_size)))
     {
@@ -500,7 +513,7 @@ fn stack(target: &Target) -> Figure {
         title: format!("The layers of {}", target.target),
         caption: "Each layer above what it lies on, to scale where that is known; a layer that would be too narrow to see is drawn wider."
             .to_owned(),
-        svg: map::draw(&target.target, &target.stack),
+        picture: map::draw(&target.target, &target.stack),
         table,
         series: None,
     }
@@ -566,11 +579,11 @@ fn prices(prices: &Prices) -> Table {
         &[
             ">request size",
             ">straddle",
+            ">extra",
             ">operations a read",
             ">when aligned",
             ">operations a write",
             ">when aligned",
-            ">extra",
         ],
     );
     let mean = |ratio: Ratio| {
@@ -581,11 +594,11 @@ fn prices(prices: &Prices) -> Table {
         table.row([
             row.io.to_string(),
             percent(row.straddling.value, 1),
+            format!("+{}", percent(row.extra.value, 1)),
             mean(row.read_now),
             mean(row.read_aligned),
             mean(row.write_now),
             mean(row.write_aligned),
-            format!("+{}", percent(row.extra.value, 1)),
         ]);
     }
     table

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::block::{Block, Figure, Section, Table};
+use super::block::{self, Block, Figure, Section, Table};
 use super::chart::{Lines, Point, Track, length, round};
 use super::check::{Finding, told};
 use super::measure::{Measure, Spread, Summary};
@@ -172,18 +172,12 @@ pub(crate) fn section(document: &Document) -> Section {
     }
     if !document.answers.is_empty() {
         section.heading("Questions, and what these files say");
-        let mut table = Table::new(
-            "What people ask of such files",
-            &["question", "answer", "what would answer what stays open"],
-        );
-        for answer in &document.answers {
-            table.row([
-                answer.question.clone(),
-                answer.answer.clone(),
-                answer.needs.clone().unwrap_or_default(),
-            ]);
-        }
-        section.table(table);
+        let answers = document.answers.iter().map(|answer| block::Answer {
+            question: answer.question.clone(),
+            answer: answer.answer.clone(),
+            needs: answer.needs.clone(),
+        });
+        section.blocks.push(Block::Answers(answers.collect()));
     }
     let mut changes = Table::new(
         "Before and after",
@@ -352,7 +346,7 @@ fn timeline(name: &str, series: &Series) -> Option<Figure> {
     let title = format!("{quantity} of {name}");
     let is_time = is_time(&series.quantity);
     Some(Figure {
-        svg: Lines {
+        picture: Lines {
             title: &title,
             said: "Mean and largest figure of each stretch of time; the table has them",
             x: &format!("seconds since {since}"),

@@ -249,7 +249,7 @@ fn prices(document: &Document) -> Option<Figure> {
     Some(Figure {
         title: "Extra operations before and after".to_owned(),
         caption: "Operations of the disks beyond those of aligned requests, by request size (computed, not measured).".to_owned(),
-        svg: Whiskers {
+        picture: Whiskers {
             title: "Extra operations before and after",
             said: "Operations beyond those of aligned requests",
             panels: &panels,

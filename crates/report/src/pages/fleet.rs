@@ -112,7 +112,7 @@ fn severity(grade: u8) -> &'static str {
         .unwrap_or_default()
 }
 
-fn count(number: usize) -> String {
+pub(super) fn count(number: usize) -> String {
     Bytes::new(u64::try_from(number).unwrap_or(u64::MAX))
         .grouped()
         .to_string()
@@ -148,14 +148,25 @@ pub(super) fn fleet(mut of: Rows, shown: usize) -> Section {
     let all = of.rows.len();
     let with = |grade: u8| of.rows.iter().filter(|row| row.severity == grade).count();
     let mut section = Section::new("check", format!("{} targets", count(all)));
-    section.answer = format!(
-        "{} with errors, {} with warnings, {} with notes only, {} without a finding; of {} nothing was checked, which is no pass.",
-        count(with(3)),
-        count(with(2)),
-        count(with(1)),
-        count(with(0)),
-        count(of.unchecked)
-    );
+    let mut parts: Vec<String> = [
+        (with(3), "with errors"),
+        (with(2), "with warnings"),
+        (with(1), "with notes only"),
+        (with(0), "without a finding"),
+    ]
+    .into_iter()
+    .filter(|(targets, _)| *targets > 0)
+    .map(|(targets, what)| format!("{} {what}", count(targets)))
+    .collect();
+    if parts.is_empty() {
+        parts.push("no target".to_owned());
+    }
+    section.answer = parts.join(", ");
+    if of.unchecked > 0 {
+        let unchecked = count(of.unchecked);
+        section.answer += &format!("; of {unchecked} nothing was checked, which is no pass");
+    }
+    section.answer.push('.');
     section.tone = match (with(3) + with(2), of.unchecked) {
         (0, 0) => "good",
         (0, _) => "open",

@@ -1,5 +1,8 @@
 //! A page as one HTML file that needs nothing else: style, script and data are in it.
 
+use std::io::Read;
+
+use flate2::read::DeflateDecoder;
 use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, Error, Value, context};
@@ -14,8 +17,8 @@ const TEMPLATES: [(&str, &str); 3] = [
 ];
 const STYLE: &str = include_str!("assets/page.css");
 const SCRIPT: &str = include_str!("assets/page.js");
-/// A chart of long series that can be zoomed (MIT, see assets/uPlot.LICENSE), only in pages that have one.
-const SERIES_SCRIPT: &str = include_str!("assets/uPlot.iife.min.js");
+/// A chart of long series that can be zoomed (MIT, see assets/uPlot.LICENSE), only in pages that have one. The build packed it.
+const SERIES_SCRIPT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/uPlot.iife.min.js"));
 const SERIES_STYLE: &str = include_str!("assets/uPlot.min.css");
 
 /// The page.
@@ -43,10 +46,17 @@ pub fn html(page: &Page) -> Result<String, Error> {
         style => STYLE,
         chart_style => chart::STYLE,
         series_style => has_series.then_some(SERIES_STYLE),
-        series_script => has_series.then_some(SERIES_SCRIPT),
+        series_script => has_series.then(series_script).transpose()?,
         script => moves.then_some(SCRIPT),
         version => env!("CARGO_PKG_VERSION"),
     })
+}
+
+fn series_script() -> Result<String, Error> {
+    let mut script = String::new();
+    let read = DeflateDecoder::new(SERIES_SCRIPT).read_to_string(&mut script);
+    read.map_err(|error| Error::new(minijinja::ErrorKind::InvalidOperation, error.to_string()))?;
+    Ok(script)
 }
 
 fn environment() -> Result<Environment<'static>, Error> {
@@ -57,6 +67,7 @@ fn environment() -> Result<Environment<'static>, Error> {
     for (name, text) in TEMPLATES {
         environment.add_template(name, text)?;
     }
+    environment.add_filter("count", super::fleet::count);
     environment.add_filter("shown", |text: &str| shown(text));
     environment.add_filter("data", |value: Value| data(&value));
     Ok(environment)

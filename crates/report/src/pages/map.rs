@@ -2,11 +2,11 @@
 
 use straddle_geometry::Bytes;
 
-use super::chart::{CHARACTER, length, picture, short, text};
+use super::block::Picture;
+use super::chart::{Screen, length, picture, room, short, text};
 use super::read::Layer;
 use std::fmt::Write;
 
-const WIDTH: f64 = 720.0;
 const ROW: f64 = 40.0;
 const GAP: f64 = 8.0;
 const MARGIN: f64 = 8.0;
@@ -25,9 +25,17 @@ struct Place {
 }
 
 /// The picture.
-pub(super) fn draw(target: &str, stack: &[Layer]) -> String {
+pub(super) fn draw(target: &str, stack: &[Layer]) -> Picture {
+    Picture {
+        wide: on(Screen::Wide, target, stack),
+        narrow: on(Screen::Narrow, target, stack),
+    }
+}
+
+fn on(screen: Screen, target: &str, stack: &[Layer]) -> String {
     let shown = stack.get(..stack.len().min(MOST)).unwrap_or(stack);
-    let places = places(shown);
+    let right = screen.width() - MARGIN;
+    let places = places(shown, right);
     let levels = places
         .iter()
         .map(|place| place.level + 1)
@@ -44,27 +52,23 @@ pub(super) fn draw(target: &str, stack: &[Layer]) -> String {
             place.left,
             place.width
         );
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a few characters"
-        )]
-        let room = ((place.width - 8.0) / CHARACTER).max(0.0) as usize;
+        // The name stands in the box, or behind it where that is too narrow and there is room.
+        let inside = room(place.width - 8.0);
+        let behind = place.left + place.width;
+        let next = places
+            .iter()
+            .filter(|other| other.level == place.level && other.left >= behind)
+            .map(|other| other.left);
+        let outside = room(next.fold(right, f64::min) - behind - 8.0);
+        let name = layer.name.chars().count();
+        let (x, room) = if inside >= name.min(outside) {
+            (place.left + 5.0, inside)
+        } else {
+            (behind + 5.0, outside)
+        };
         if room >= 3 {
-            text(
-                &mut out,
-                place.left + 5.0,
-                y + 17.0,
-                "head",
-                &short(&layer.name, room),
-            );
-            text(
-                &mut out,
-                place.left + 5.0,
-                y + 33.0,
-                "quiet",
-                &short(&under(layer), room),
-            );
+            text(&mut out, x, y + 17.0, "head", &short(&layer.name, room));
+            text(&mut out, x, y + 33.0, "quiet", &short(&under(layer), room));
         }
         out.push_str("</g>\n");
         said.push(words(layer));
@@ -79,7 +83,7 @@ pub(super) fn draw(target: &str, stack: &[Layer]) -> String {
         height += 20.0;
     }
     picture(
-        WIDTH,
+        screen.width(),
         height.max(ROW),
         &format!("The layers of {target}"),
         &said.join("; "),
@@ -108,13 +112,13 @@ fn words(layer: &Layer) -> String {
     )
 }
 
-fn places(stack: &[Layer]) -> Vec<Place> {
+fn places(stack: &[Layer], right: f64) -> Vec<Place> {
     let ground = stack
         .iter()
         .filter(|layer| layer.below.is_empty())
         .count()
         .max(1);
-    let each = (WIDTH - 2.0 * MARGIN - GAP * length(ground - 1)) / length(ground);
+    let each = (right - MARGIN - GAP * length(ground - 1)) / length(ground);
     let mut next = 0;
     let mut out: Vec<Place> = Vec::new();
     for layer in stack {

@@ -51,6 +51,25 @@ fn block(block: &Block, out: &mut String) {
                 let _ = writeln!(out, "- {}: {}", plain(name), plain(value));
             }
         }
+        Block::Commands(commands) => {
+            out.push('\n');
+            for (what, command) in commands {
+                let _ = writeln!(out, "- {}: `{}`", plain(what), code(command));
+            }
+        }
+        Block::Answers(answers) => {
+            for one in answers {
+                let _ = write!(
+                    out,
+                    "\n#### {}\n\n{}\n",
+                    plain(&one.question),
+                    plain(&one.answer)
+                );
+                if let Some(needs) = &one.needs {
+                    let _ = write!(out, "\nWhat would answer the rest: {}\n", plain(needs));
+                }
+            }
+        }
         Block::Table(one) => table(one, out),
         Block::Figure(figure) => {
             let _ = write!(

@@ -22,8 +22,8 @@ mod study;
 mod trace;
 
 pub use block::{
-    Block, Column, Figure, Finding, Fleet, FleetRows, Ruler, RulerData, RulerGrid, Section, Series,
-    Table,
+    Answer, Block, Column, Figure, Finding, Fleet, FleetRows, Picture, Ruler, RulerData, RulerGrid,
+    RulerPanel, Section, Series, Table,
 };
 pub use html::html;
 pub use markdown::markdown;
@@ -163,10 +163,12 @@ impl Page {
         let sections = self.parts.iter().flat_map(|part| &part.sections);
         let blocks = sections.flat_map(|section| &section.blocks);
         let picture = |block: &Block| match block {
-            Block::Figure(figure) => Some((figure.title.clone(), chart::alone(&figure.svg))),
+            Block::Figure(figure) => {
+                Some((figure.title.clone(), chart::alone(&figure.picture.wide)))
+            }
             Block::Ruler(ruler) => {
                 let title = format!("A request on {}", ruler.layer);
-                Some((title, chart::alone(&ruler.svg)))
+                Some((title, chart::alone(&ruler.picture.wide)))
             }
             _ => None,
         };

@@ -2,18 +2,15 @@
 
 use straddle_geometry::{Bytes, Unit};
 
-use super::block::{Ruler, RulerData, RulerGrid, Table};
-use super::chart::{length, line, picture, short, text};
+use super::block::{Picture, Ruler, RulerData, RulerGrid, RulerPanel, Table};
+use super::chart::{Screen, length, line, lines, picture, room, short, text};
 use crate::views::{View, ViewGrid};
 use std::fmt::Write;
 
-const WIDTH: f64 = 720.0;
-const LEFT: f64 = 216.0;
-const RIGHT: f64 = 712.0;
-/// Height of a grid's row, and of what is drawn in it.
-const ROW: f64 = 26.0;
+/// Height of what is drawn in a grid's row, and of the blanks above it.
 const BAND: f64 = 16.0;
-const HEAD: f64 = 30.0;
+const GAP: f64 = 4.0;
+const MARGIN: f64 = 8.0;
 /// Most grids that are drawn.
 const MOST: usize = 10;
 /// Boundaries nearer to each other than this are not told apart.
@@ -96,78 +93,53 @@ pub(super) fn ruler(view: &View, size: Option<Unit>) -> Option<Ruler> {
     sizes.dedup();
     let chosen = sizes.iter().position(|one| *one == size)?;
     let is_off = drawn.iter().any(|(_, start)| *start != 0);
-    let panels: &[(&str, bool)] = if is_off {
-        &[
-            ("as it is", false),
-            ("if it began on a boundary of all of them", true),
-        ]
+    let titles: &[&str] = if is_off {
+        &["as it is", "if it began on a boundary of all of them"]
     } else {
-        &[("as it is: on a boundary of all of them", false)]
+        &["as it is: on a boundary of all of them"]
     };
-    let mut out = String::new();
+    let mut panels = Vec::new();
     let mut rows: Vec<Vec<(f64, f64)>> = vec![Vec::new(); drawn.len()];
-    let mut top = 0.0;
-    let scale = Scale { window };
-    for (panel, (title, aligned)) in panels.iter().enumerate() {
-        text(
-            &mut out,
-            8.0,
-            top + 20.0,
-            "head",
-            &short(&format!("{layer}, {title}"), 88),
-        );
-        let from = top + HEAD;
-        for (index, (grid, start)) in drawn.iter().enumerate() {
-            let y = from + length(index) * ROW;
-            let start = if *aligned { 0 } else { *start };
-            let label = format!("{} {}", grid.role, grid.unit);
-            text(&mut out, LEFT - 8.0, y + 16.5, "end", &short(&label, 27));
-            scale.boundaries(grid.unit.get(), start, y, &mut out);
-            if let Some(row) = rows.get_mut(index) {
-                row.push((y + 4.0, BAND));
+    let mut draw = |screen| {
+        let scale = Scale::on(screen, window);
+        let mut out = String::new();
+        let mut top = 0.0;
+        for (index, title) in titles.iter().enumerate() {
+            let panel = Panel {
+                title: format!("{layer}, {title}"),
+                number: panels.len(),
+                aligned: index > 0,
+            };
+            let bands;
+            (top, bands) = scale.panel(&panel, &drawn, size, top, &mut out);
+            for (row, band) in rows.iter_mut().zip(bands) {
+                row.push((band, BAND));
             }
+            panels.push(RulerPanel {
+                left: scale.left,
+                right: scale.right,
+                aligned: panel.aligned,
+            });
         }
-        let bottom = from + length(drawn.len()) * ROW;
-        let _ = writeln!(out, "<g class=\"moved\" data-panel=\"{panel}\">");
-        for (index, (grid, start)) in drawn.iter().enumerate() {
-            let start = if *aligned { 0 } else { *start };
-            let y = from + length(index) * ROW + 4.0;
-            scale.units(
-                touched(start, grid.unit, 0, size),
-                grid.unit,
-                start,
-                size,
-                y,
-                &mut out,
-            );
-        }
-        let _ = writeln!(
-            out,
-            "<rect class=\"request\" x=\"{LEFT:.1}\" y=\"{from:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>\n</g>",
-            scale.width(size),
-            bottom - from
-        );
-        top = bottom + 12.0;
-    }
-    text(&mut out, LEFT, top + 8.0, "quiet", "0");
-    text(
-        &mut out,
-        RIGHT,
-        top + 8.0,
-        "quiet end",
-        &format!(
+        let end = format!(
             "{} from the start of {}",
             Bytes::new(window),
-            short(layer, 30)
-        ),
-    );
-    let svg = picture(
-        WIDTH,
-        top + 20.0,
-        &format!("A request of {} at the start of {layer}", Bytes::new(size)),
-        "The boundaries of each grid, the request, and the units that it touches; the table has the same in figures",
-        &out,
-    );
+            short(layer, 24)
+        );
+        text(&mut out, scale.left, top + 8.0, "quiet", "0");
+        text(&mut out, scale.right, top + 8.0, "quiet end", &end);
+        picture(
+            screen.width(),
+            top + 20.0,
+            &format!("A request of {} at the start of {layer}", Bytes::new(size)),
+            "The boundaries of each grid, the request, and the units that it touches; the table has the same in figures",
+            &out,
+        )
+    };
+    let picture = Picture {
+        wide: draw(Screen::Wide),
+        narrow: draw(Screen::Narrow),
+    };
     let starts: Vec<u64> = drawn.iter().map(|(_, start)| *start).collect();
     let table = table(layer, &drawn, &starts, size);
     let grids = drawn
@@ -183,12 +155,11 @@ pub(super) fn ruler(view: &View, size: Option<Unit>) -> Option<Ruler> {
         });
     Some(Ruler {
         layer: layer.clone(),
-        svg,
+        picture,
         table,
         data: RulerData {
             window: window.to_string(),
-            left: LEFT,
-            right: RIGHT,
+            panels,
             step: smallest.min(512).to_string(),
             sizes: sizes
                 .iter()
@@ -238,32 +209,102 @@ fn table(layer: &str, grids: &[(&ViewGrid, u64)], starts: &[u64], size: u64) -> 
     table
 }
 
+/// A row of grids.
+struct Panel {
+    title: String,
+    /// Counted over both pictures.
+    number: usize,
+    /// Drawn as if the layer began on a boundary of every grid.
+    aligned: bool,
+}
+
 /// From bytes of the layer to places.
 struct Scale {
     window: u64,
+    left: f64,
+    right: f64,
+    /// Whether names of grids stand above their rows, for want of room beside them.
+    above: bool,
 }
 
 impl Scale {
-    #[expect(clippy::cast_precision_loss, reason = "a place in a picture")]
-    fn width(&self, bytes: u64) -> f64 {
-        (bytes as f64 / self.window as f64).min(1.0) * (RIGHT - LEFT)
+    fn on(screen: Screen, window: u64) -> Scale {
+        let above = screen == Screen::Narrow;
+        Scale {
+            window,
+            left: if above { MARGIN } else { 216.0 },
+            right: screen.width() - MARGIN,
+            above,
+        }
     }
 
-    fn boundaries(&self, unit: u64, start: u64, y: f64, out: &mut String) {
-        let (top, bottom) = (y + 4.0, y + 4.0 + BAND);
-        line(out, "grid", (LEFT, bottom), (RIGHT, bottom));
+    /// A panel that begins at `top`, with a request of this size at byte 0; where it ends, and where the band of each grid begins.
+    fn panel(
+        &self,
+        panel: &Panel,
+        drawn: &[(&ViewGrid, u64)],
+        size: u64,
+        top: f64,
+        out: &mut String,
+    ) -> (f64, Vec<f64>) {
+        let label = if self.above { 18.0 } else { 0.0 };
+        let row = label + GAP + BAND + 6.0;
+        let room = room(self.right - MARGIN);
+        let head = lines(out, (MARGIN, top + 20.0), "head", &panel.title, room);
+        let from = top + 12.0 + length(head) * 18.0;
+        let bands: Vec<f64> = (0..drawn.len())
+            .map(|index| from + length(index) * row + label + GAP)
+            .collect();
+        let start = |start: u64| if panel.aligned { 0 } else { start };
+        for ((grid, phase), y) in drawn.iter().zip(&bands) {
+            let name = format!("{} {}", grid.role, grid.unit);
+            if self.above {
+                text(out, self.right, y - 6.0, "end", &short(&name, room));
+            } else {
+                text(out, self.left - 8.0, y + 12.5, "end", &short(&name, 27));
+            }
+            self.boundaries(grid.unit.get(), start(*phase), *y, out);
+        }
+        let bottom = from + length(drawn.len()) * row;
+        let _ = writeln!(out, "<g class=\"moved\" data-panel=\"{}\">", panel.number);
+        for ((grid, phase), y) in drawn.iter().zip(&bands) {
+            let start = start(*phase);
+            let touched = touched(start, grid.unit, 0, size);
+            self.units(touched, grid.unit, start, size, *y, out);
+        }
+        let first = bands.first().map_or(from, |y| y - GAP);
+        let _ = writeln!(
+            out,
+            "<rect class=\"request\" x=\"{:.1}\" y=\"{first:.1}\" width=\"{:.1}\" height=\"{:.1}\"/>\n</g>",
+            self.left,
+            self.width(size),
+            bottom - first
+        );
+        (bottom + 12.0, bands)
+    }
+
+    #[expect(clippy::cast_precision_loss, reason = "a place in a picture")]
+    fn width(&self, bytes: u64) -> f64 {
+        (bytes as f64 / self.window as f64).min(1.0) * (self.right - self.left)
+    }
+
+    fn boundaries(&self, unit: u64, start: u64, top: f64, out: &mut String) {
+        let bottom = top + BAND;
+        line(out, "grid", (self.left, bottom), (self.right, bottom));
         if self.width(unit) < NEAREST {
             let _ = writeln!(
                 out,
-                "<rect class=\"fine\" x=\"{LEFT:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{BAND}\"/>",
-                RIGHT - LEFT
+                "<rect class=\"fine\" x=\"{:.1}\" y=\"{top:.1}\" width=\"{:.1}\" height=\"{BAND}\"/>",
+                self.left,
+                self.right - self.left
             );
             return;
         }
         let mut path = String::new();
         let mut at = (unit - start % unit) % unit;
         while at <= self.window {
-            let _ = write!(path, "M{:.1} {top:.1}V{bottom:.1}", LEFT + self.width(at));
+            let x = self.left + self.width(at);
+            let _ = write!(path, "M{x:.1} {top:.1}V{bottom:.1}");
             let Some(next) = at.checked_add(unit) else {
                 break;
             };
@@ -285,7 +326,7 @@ impl Scale {
             let _ = writeln!(
                 out,
                 "<rect class=\"{class}\" x=\"{:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{BAND}\"/>",
-                LEFT + from,
+                self.left + from,
                 (to - from).max(0.5)
             );
         };

@@ -190,7 +190,7 @@ fn against(study: &Study, metric: &str) -> Option<Figure> {
     }
     let title = format!("Published and simulated {name}: {}", study.name);
     Some(Figure {
-        svg: Lines {
+        picture: Lines {
             title: &title,
             said: "Each cell at what was published and at what was simulated; the table has the figures",
             x: &format!("published {name}"),
@@ -307,7 +307,7 @@ fn figure(study: &Study) -> Option<Figure> {
     Some(Figure {
         title: format!("Error of each cell: {}", study.name),
         caption: "How far simulated is from published, zero where they agree; line: its 95% interval over replicates; band: the tolerance, where it is a share. Full green: within it, hollow: within it but fitted, so no test; full red: outside.".to_owned(),
-        svg: Whiskers {
+        picture: Whiskers {
             title: &format!("Error of each cell of {}", study.name),
             said: "How far simulated is from published",
             panels: &panels,

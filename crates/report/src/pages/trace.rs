@@ -6,8 +6,8 @@ use std::fmt::Write;
 use straddle_geometry::Bytes;
 use straddle_rules::figures::{percent, time};
 
-use super::block::{Block, Figure, Section, Table};
-use super::chart::{Axis, Lines, Point, Track, length, line, picture, text};
+use super::block::{Block, Figure, Picture, Section, Table};
+use super::chart::{Axis, Lines, Point, Screen, Track, length, line, picture, text};
 use super::measure::{Measure, Summary};
 use crate::trace::words::{self, best_place, signed};
 
@@ -282,16 +282,55 @@ fn place(place: &Place, section: &mut Section) {
 
 /// Where in 4 KiB requests begin: eight bars from zero.
 fn sectors(all: &Device) -> Figure {
-    const WIDTH: f64 = 720.0;
-    const HEIGHT: f64 = 240.0;
     let requests = all.requests.sum();
     let shares: Vec<f64> = all
         .sectors
         .iter()
         .map(|count| share(*count, requests) * 100.0)
         .collect();
+    let mut table = Table::new(
+        "Where requests begin",
+        &["sector of 4 KiB", ">requests", ">share"],
+    );
+    for (sector, count) in all.sectors.iter().enumerate() {
+        table.row([
+            sector.to_string(),
+            count.to_string(),
+            percent(share(*count, requests)),
+        ]);
+    }
+    let title = "Where in 4 KiB requests begin";
+    let most = all
+        .sectors
+        .iter()
+        .enumerate()
+        .max_by_key(|(_, count)| **count);
+    let caption = match most {
+        Some((7, count)) if share(*count, requests) >= 0.5 => {
+            "Most begin in the last sector, as those of a partition at sector 63 do.".to_owned()
+        }
+        Some((0, count)) if share(*count, requests) >= 0.5 => {
+            "Most begin at a multiple of 4 KiB.".to_owned()
+        }
+        _ => "Requests of data that begin at a multiple of 4 KiB begin in sector 0.".to_owned(),
+    };
+    Figure {
+        title: title.to_owned(),
+        caption,
+        picture: Picture {
+            wide: bars(&shares, title, Screen::Wide),
+            narrow: bars(&shares, title, Screen::Narrow),
+        },
+        table,
+        series: None,
+    }
+}
+
+/// Shares of the sectors of 4 KiB in which requests begin, as bars.
+fn bars(shares: &[f64], title: &str, screen: Screen) -> String {
+    const HEIGHT: f64 = 240.0;
     let most = shares.iter().copied().fold(1.0, f64::max);
-    let (left, right, top, bottom) = (64.0, WIDTH - 16.0, 16.0, HEIGHT - 48.0);
+    let (left, right, top, bottom) = (64.0, screen.width() - 16.0, 16.0, HEIGHT - 48.0);
     let y = Axis::even(0.0, most, 5.0, (bottom, top)).rounded();
     let mut inner = String::new();
     for at in y.lines() {
@@ -336,39 +375,7 @@ fn sectors(all: &Device) -> Figure {
         .enumerate()
         .map(|(sector, part)| format!("sector {sector}: {}", percent(part / 100.0)))
         .collect();
-    let mut table = Table::new(
-        "Where requests begin",
-        &["sector of 4 KiB", ">requests", ">share"],
-    );
-    for (sector, count) in all.sectors.iter().enumerate() {
-        table.row([
-            sector.to_string(),
-            count.to_string(),
-            percent(share(*count, requests)),
-        ]);
-    }
-    let title = "Where in 4 KiB requests begin";
-    let most = all
-        .sectors
-        .iter()
-        .enumerate()
-        .max_by_key(|(_, count)| **count);
-    let caption = match most {
-        Some((7, count)) if share(*count, requests) >= 0.5 => {
-            "Most begin in the last sector, as those of a partition at sector 63 do.".to_owned()
-        }
-        Some((0, count)) if share(*count, requests) >= 0.5 => {
-            "Most begin at a multiple of 4 KiB.".to_owned()
-        }
-        _ => "Requests of data that begin at a multiple of 4 KiB begin in sector 0.".to_owned(),
-    };
-    Figure {
-        title: title.to_owned(),
-        caption,
-        svg: picture(WIDTH, HEIGHT, title, &said.join(", "), &inner),
-        table,
-        series: None,
-    }
+    picture(screen.width(), HEIGHT, title, &said.join(", "), &inner)
 }
 
 fn starts(place: &Place, caption: &str, cell: impl Fn(&At) -> String) -> Table {
@@ -456,7 +463,7 @@ fn over_time(place: &Place) -> Option<Figure> {
         let head = [time(after(window)), window.requests.sum().to_string()];
         table.row(head.into_iter().chain(cells));
     }
-    let svg = Lines {
+    let picture = Lines {
         title,
         said: caption,
         x: "time from the first request",
@@ -476,7 +483,7 @@ fn over_time(place: &Place) -> Option<Figure> {
     Some(Figure {
         title: title.to_owned(),
         caption: caption.to_owned(),
-        svg,
+        picture,
         table,
         series: None,
     })

@@ -15,21 +15,12 @@ pub(crate) mod table;
 
 use std::fmt::Write;
 
-use crate::Checked;
 use crate::fold::fold;
+use crate::{Checked, Next};
 
 pub use page::{folklore, rule_list, rule_page, topic, topics};
 pub use style::{ERROR, severity_style};
 pub use summary::{below_lines, fleet, line, unchecked};
-
-/// Commands that go on from a report.
-#[derive(Clone, Copy, Debug)]
-pub struct Next<'a> {
-    /// Makes a plan, with a verdict.
-    pub fix: &'a str,
-    /// Moves the partitions, where that is a part of it.
-    pub realign: Option<&'a str>,
-}
 
 /// The whole report on one target: its findings, then the stack with its arithmetic, then a ruler, and what to do `next`. A long
 /// one begins with what its findings come to.

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use straddle::check::{Kind, Outcome, Report, nothing_known};
 use straddle::fix::{self, Ask, change::KINDS};
 use straddle::realign::intent;
-use straddle::report::{Checked, Digest, Fleet, SCHEMA, Summary, Taken, csv, escape, json, text};
+use straddle::report::{
+    self, Checked, Digest, Fleet, SCHEMA, Summary, Taken, TargetDocument, csv, escape, json, text,
+};
 use straddle::rules::{Finding, Severity, Why};
 
 use crate::args::FailOn;
@@ -67,7 +69,7 @@ pub(super) struct Next {
 
 impl Next {
     /// The commands for it, if the plan would have a step and the findings are not all notes, which are worth no outage.
-    fn of(&self, checked: &Checked) -> Option<text::Next<'_>> {
+    fn of(&self, checked: &Checked) -> Option<report::Next<'_>> {
         let cures = |finding: &Finding| KINDS.iter().any(|kind| kind.is_for(finding.code));
         let mut dear = checked
             .findings
@@ -85,7 +87,7 @@ impl Next {
             intent::is_for(&checked.stack, &plan.steps, &names)
         };
         let realign = self.realign.as_ref().filter(can_move);
-        (!plan.is_empty()).then(|| text::Next {
+        (!plan.is_empty()).then(|| report::Next {
             fix: &self.fix,
             realign: realign.map(|(command, _)| command.as_str()),
         })
@@ -100,19 +102,23 @@ pub(super) fn rendered(mode: Mode, report: Report, next: Option<&Next>, is_kept:
         Err(error) => return Piece::Failed(report.target, output::chain(&error.into())),
     };
     let mut bytes = Vec::new();
+    let next = || next.and_then(|next| next.of(&checked));
+    let document = || TargetDocument {
+        next: next(),
+        ..checked.document()
+    };
     let written =
         match mode {
             Mode::Quiet | Mode::Summary(Shape::Text | Shape::Json) => Ok(()),
             Mode::Summary(Shape::Csv) => csv::target(&checked, &mut bytes)
                 .map_err(|error| io::Error::other(error.to_string())),
             Mode::Report => {
-                let next = next.and_then(|next| next.of(&checked));
-                let report = text::report(&checked, next);
+                let report = text::report(&checked, next());
                 bytes.write_all(escape::page(&report).as_bytes())
             }
             Mode::Lines => writeln!(bytes, "{}", escape::page(&text::line(&checked))),
-            Mode::Json => json::write(&checked.document(), &mut bytes).map_err(io::Error::from),
-            Mode::Ndjson => json::write(&checked.document(), &mut bytes)
+            Mode::Json => json::write(&document(), &mut bytes).map_err(io::Error::from),
+            Mode::Ndjson => json::write(&document(), &mut bytes)
                 .map_err(io::Error::from)
                 .and_then(|()| bytes.write_all(b"\n")),
             Mode::Findings => csv::findings(&checked, &mut bytes)
@@ -123,7 +129,7 @@ pub(super) fn rendered(mode: Mode, report: Report, next: Option<&Next>, is_kept:
         };
     let mut kept = is_kept.then(Vec::new);
     let written = written.and_then(|()| match &mut kept {
-        Some(kept) => json::write(&checked.document(), kept).map_err(io::Error::from),
+        Some(kept) => json::write(&document(), kept).map_err(io::Error::from),
         None => Ok(()),
     });
     match written {

@@ -21,9 +21,9 @@ function ruler(figure) {
   const select = figure.querySelector(".size"), range = figure.querySelector(".offset"), exact = figure.querySelector(".exact");
   for (const [bytes, name] of of.sizes) select.add(new Option(name, bytes));
   select.selectedIndex = of.size;
-  const scale = (bytes) => {
+  const placed = ({ left, right }) => (bytes) => {
     const within = bytes < 0n ? 0n : bytes > window_ ? window_ : bytes;
-    return of.left + (Number(within) / Number(window_)) * (of.right - of.left);
+    return left + (Number(within) / Number(window_)) * (right - left);
   };
   const rect = (group, name, from, to, y, height) => {
     const node = document.createElementNS(SVG, "rect");
@@ -35,14 +35,14 @@ function ruler(figure) {
   const draw = (offset) => {
     const size = big(select.value);
     for (const group of figure.querySelectorAll("g.moved")) {
-      const panel = Number(group.dataset.panel);
+      const panel = Number(group.dataset.panel), { aligned } = of.panels[panel], scale = placed(of.panels[panel]);
       group.replaceChildren();
       let top = Infinity, bottom = 0;
       for (const grid of grids) {
         const [y, height] = grid.rows[panel];
         top = Math.min(top, y - 4);
         bottom = Math.max(bottom, y + height + 6);
-        const start = panel === 0 ? grid.start : 0n;
+        const start = aligned ? 0n : grid.start;
         const t = touched(start, grid.unit, offset, size);
         let { first, last } = t;
         const unit = (name, a, b) => rect(group, name, scale(a * grid.unit - start), scale((b + 1n) * grid.unit - start), y, height);
@@ -139,10 +139,12 @@ function series(figure) {
     const ink = getComputedStyle(document.body).color, rule = dark.matches ? "#3d444d" : "#d1d9e0";
     const axis = { stroke: ink, grid: { stroke: rule, width: 1 }, ticks: { stroke: rule, width: 1 } };
     const lines = of.names.map((label, index) => ({ label, stroke: colours()[index % 6], width: 1.5, spanGaps: false, points: { show: true, size: 3 } }));
+    // On a phone the names of the axes would be cut off; the legend below has them.
+    const named = box.clientWidth >= 480 ? { x: { label: of.x }, y: { label: of.y, size: 80 } } : { x: {}, y: { size: 50 } };
     chart = new uPlot({
       width: Math.max(box.clientWidth, 280), height: 280,
       scales: { x: { time: false } },
-      axes: [{ ...axis, label: of.x }, { ...axis, label: of.y, size: 80, values: (_, all) => all.map((v) => grouped(Math.round(v))) }],
+      axes: [{ ...axis, ...named.x }, { ...axis, ...named.y, values: (_, all) => all.map((v) => grouped(Math.round(v))) }],
       series: [{ label: of.x }, ...lines],
     }, of.data, plot);
   };

@@ -78,7 +78,7 @@ impl Experiment<'_> {
                 "Dot: estimate; line: its 95% interval. Full where a difference is proven, hollow where none is, dashed where the interval is too wide to say.{}",
                 band.unwrap_or_default()
             ),
-            svg: picture::picture(base, &panels)?,
+            picture: picture::picture(base, &panels)?,
             table,
             series: None,
         })
@@ -136,7 +136,7 @@ impl Experiment<'_> {
         }
         let places: Vec<String> = cells.iter().map(|cell| self.load(*cell)).collect();
         let title = format!("{} each second by load: {group}", capital(name));
-        let svg = Lines {
+        let picture = Lines {
             title: &title,
             said: "Mean of the runs of each offset at each load, with its 95% interval; the table has the figures",
             x: "threads × outstanding",
@@ -157,7 +157,7 @@ impl Experiment<'_> {
             title,
             caption: "Mark: mean of all runs; line: its 95% interval, where there are four runs (measured)."
                 .to_owned(),
-            svg,
+            picture,
             table,
             series: None,
         })
@@ -226,7 +226,7 @@ impl Experiment<'_> {
             });
         }
         let title = format!("Latency against {name} each second: {group}");
-        let svg = Lines {
+        let picture = Lines {
             title: &title,
             said: "Mean latency at each load against what was delivered there; the table has the figures",
             x: &format!("{name} each second"),
@@ -246,7 +246,7 @@ impl Experiment<'_> {
         Some(Figure {
             title,
             caption: "Each mark is a load, the line follows rising concurrency. A ring is the knee: beyond it more concurrency adds latency and hardly a request (measured).".to_owned(),
-            svg,
+            picture,
             table,
             series: None,
         })
@@ -274,7 +274,7 @@ impl Experiment<'_> {
             &summaries,
         );
         let title = format!("Latencies of {name}: {group}, {load}");
-        let svg = Lines {
+        let picture = Lines {
             title: &title,
             said: "How many requests took longer than each latency; the table has the percentiles",
             x: "one request in so many takes longer",
@@ -294,7 +294,7 @@ impl Experiment<'_> {
         Some(Figure {
             title,
             caption: "All runs of an offset together (measured). At 10 stands the latency that one request in ten exceeds (90%), at 100 that of one in a hundred (99%).".to_owned(),
-            svg,
+            picture,
             table,
             series: None,
         })
@@ -366,7 +366,7 @@ impl Experiment<'_> {
             1 => String::new(),
             n => format!(" One run in {n} is drawn and listed."),
         };
-        let svg = Lines {
+        let picture = Lines {
             title: "Every run over time",
             said: "Requests each second of every run, by the time at which it began; the table has the figures",
             x: "seconds since the experiment began",
@@ -388,7 +388,7 @@ impl Experiment<'_> {
             caption: format!(
                 "Each mark is one run (measured). Runs of a workload that rise or fall together are the storage drifting, not the offset.{left_out}"
             ),
-            svg,
+            picture,
             table,
             series: self.series(),
         })

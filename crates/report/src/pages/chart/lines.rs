@@ -1,17 +1,47 @@
 //! Series over an axis: rates by load, latencies by percentile, latency by rate, a baseline over time.
 
-use super::{Axis, CHARACTER, length, line, mark, picture, short, text};
+use super::{Axis, CHARACTER, LINE, Screen, length, line, mark, picture, room, short, text};
+use crate::pages::block::Picture;
 use std::fmt::Write;
 
-const WIDTH: f64 = 720.0;
 const PLOT: f64 = 240.0;
 const TOP: f64 = 12.0;
-const FOOT: f64 = 46.0;
-const LEFT: f64 = 84.0;
-const RIGHT: f64 = 40.0;
-/// Series at one place stand beside each other.
+/// Series at one place stand beside each other, if there is room.
 const APART: f64 = 9.0;
 const LEGEND: f64 = 20.0;
+
+/// What depends on the screen.
+struct Layout {
+    width: f64,
+    left: f64,
+    right: f64,
+    /// Figures below the picture.
+    ticks: f64,
+    /// How far apart names have to be that stand at the same height.
+    named: f64,
+}
+
+impl Layout {
+    const fn on(screen: Screen) -> Layout {
+        let width = screen.width();
+        match screen {
+            Screen::Wide => Layout {
+                width,
+                left: 84.0,
+                right: width - 40.0,
+                ticks: 7.0,
+                named: 160.0,
+            },
+            Screen::Narrow => Layout {
+                width,
+                left: 66.0,
+                right: width - 28.0,
+                ticks: 4.0,
+                named: 130.0,
+            },
+        }
+    }
+}
 
 /// A figure at a place, with its interval where it has one.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -57,14 +87,20 @@ pub(crate) struct Lines<'a> {
 
 impl Lines<'_> {
     /// The picture; `None` without a point.
-    pub(crate) fn draw(&self) -> Option<String> {
+    pub(crate) fn draw(&self) -> Option<Picture> {
+        Picture::of(|screen| self.on(screen))
+    }
+
+    fn on(&self, screen: Screen) -> Option<String> {
         let points = || self.tracks.iter().flat_map(|track| &track.points);
         points().next()?;
-        let legend = self.legend();
+        let layout = Layout::on(screen);
+        let Layout { left, right, .. } = layout;
+        let legend = self.legend(&layout);
         let rows = legend.last().map_or(0.0, |(_, row, _)| row + 1.0);
         let top = TOP + rows * LEGEND + 8.0;
-        let (bottom, right) = (top + PLOT, WIDTH - RIGHT);
-        let x = self.across(points(), (LEFT, right));
+        let bottom = top + PLOT;
+        let x = self.across(points(), &layout);
         let most = points().map(|p| p.between.map_or(p.y, |(_, high)| high));
         let most = most.fold(0.0, f64::max);
         let y = if self.y_in_decades {
@@ -75,53 +111,38 @@ impl Lines<'_> {
             Axis::even(0.0, most, 5.0, (bottom, top)).rounded()
         };
         let mut out = String::new();
-        for (index, (left, row, name)) in legend.iter().enumerate() {
+        for (index, (from, row, name)) in legend.iter().enumerate() {
             let middle = TOP + row * LEGEND + 6.0;
-            mark(&mut out, index, left + 6.0, middle);
-            text(&mut out, left + 18.0, middle + 4.5, "", name);
+            mark(&mut out, index, from + 6.0, middle);
+            text(&mut out, from + 18.0, middle + 4.5, "", name);
         }
         for figure in y.lines() {
             let at = y.place(figure);
-            line(&mut out, "grid", (LEFT, at), (right, at));
-            text(
-                &mut out,
-                LEFT - 8.0,
-                at + 4.5,
-                "quiet end",
-                &(self.write_y)(figure),
-            );
+            line(&mut out, "grid", (left, at), (right, at));
+            let figure = (self.write_y)(figure);
+            text(&mut out, left - 8.0, at + 4.5, "quiet end", &figure);
         }
-        let under = bottom + 18.0;
-        match self.places {
-            Some(names) => {
-                let room = ((right - LEFT) / length(names.len()).max(1.0) / CHARACTER).max(3.0);
-                for (index, name) in names.iter().enumerate() {
-                    #[expect(
-                        clippy::cast_possible_truncation,
-                        clippy::cast_sign_loss,
-                        reason = "a few characters"
-                    )]
-                    let name = short(name, room as usize);
-                    text(&mut out, x.place(length(index)), under, "quiet mid", &name);
-                }
-            }
-            None => {
-                for figure in x.lines() {
-                    let at = x.place(figure);
-                    line(&mut out, "grid", (at, top), (at, bottom));
-                    text(&mut out, at, under, "quiet mid", &(self.write_x)(figure));
-                }
+        if self.places.is_none() {
+            for figure in x.lines() {
+                let at = x.place(figure);
+                line(&mut out, "grid", (at, top), (at, bottom));
             }
         }
-        line(&mut out, "zero", (LEFT, bottom), (right, bottom));
-        text(&mut out, right, bottom + 38.0, "quiet end", self.x);
-        text(
-            &mut out,
-            LEFT,
-            bottom + 38.0,
-            "quiet",
-            &format!("upwards: {}", self.y),
-        );
+        let mut under = bottom + LINE + self.below(&x, bottom, &layout, &mut out);
+        line(&mut out, "zero", (left, bottom), (right, bottom));
+        let upwards = format!("upwards: {}", self.y);
+        let both = length(upwards.chars().count() + self.x.chars().count() + 3) * CHARACTER;
+        let from = if both < right - left {
+            left
+        } else {
+            text(&mut out, 8.0, under + LINE, "quiet", &upwards);
+            under += LINE;
+            8.0
+        };
+        text(&mut out, right, under + LINE, "quiet end", self.x);
+        if from == left {
+            text(&mut out, left, under + LINE, "quiet", &upwards);
+        }
         if self.diagonal {
             let least = points().map(|p| p.x.max(p.y)).fold(f64::INFINITY, f64::min);
             let far = points().map(|p| p.x.min(p.y)).fold(0.0, f64::max);
@@ -135,6 +156,43 @@ impl Lines<'_> {
         for (series, track) in self.tracks.iter().enumerate() {
             self.track(series, track, &x, &y, &mut out);
         }
+        self.names(&x, &y, &layout, &mut out);
+        let height = under + LINE + 10.0;
+        Some(picture(layout.width, height, self.title, self.said, &out))
+    }
+
+    /// Names or figures below the x axis; by how much more than one line.
+    fn below(&self, x: &Axis, bottom: f64, layout: &Layout, out: &mut String) -> f64 {
+        let under = bottom + LINE;
+        let Some(names) = self.places else {
+            for figure in x.lines() {
+                let name = if figure == 0.0 {
+                    "0".to_owned()
+                } else {
+                    (self.write_x)(figure)
+                };
+                text(out, x.place(figure), under, "quiet mid", &name);
+            }
+            return 0.0;
+        };
+        let each = (layout.right - layout.left) / length(names.len()).max(1.0);
+        let longest = names.iter().map(|name| name.chars().count()).max();
+        // Those for which there is no room beside each other stand in two lines.
+        let rows = if longest > Some(room(each).max(3)) {
+            2
+        } else {
+            1
+        };
+        for (index, name) in names.iter().enumerate() {
+            let name = short(name, room(each * length(rows)).max(3));
+            let y = under + length(index % rows) * LINE;
+            text(out, x.place(length(index)), y, "quiet mid", &name);
+        }
+        length(rows - 1) * LINE
+    }
+
+    /// Points that have a name.
+    fn names(&self, x: &Axis, y: &Axis, layout: &Layout, out: &mut String) {
         let mut written: Vec<(f64, f64)> = Vec::new();
         for (at, height, name) in self.named {
             let (at, height) = (x.place(*at), y.place(*height));
@@ -145,23 +203,19 @@ impl Lines<'_> {
             // Names that would lie on each other are in the table.
             if written
                 .iter()
-                .any(|(x, y)| (x - at).abs() < 160.0 && (y - height).abs() < 16.0)
+                .any(|(x, y)| (x - at).abs() < layout.named && (y - height).abs() < 16.0)
             {
                 continue;
             }
             written.push((at, height));
-            let end = at > (LEFT + right) / 2.0;
+            let end = at > f64::midpoint(layout.left, layout.right);
             let (class, aside) = if end { ("end", -12.0) } else { ("", 12.0) };
-            text(&mut out, at + aside, height - 10.0, class, name);
+            text(out, at + aside, height - 10.0, class, name);
         }
-        Some(picture(WIDTH, bottom + FOOT, self.title, self.said, &out))
     }
 
-    fn across<'a>(
-        &self,
-        points: impl Iterator<Item = &'a Point> + Clone,
-        ends: (f64, f64),
-    ) -> Axis {
+    fn across<'a>(&self, points: impl Iterator<Item = &'a Point> + Clone, layout: &Layout) -> Axis {
+        let ends = (layout.left, layout.right);
         if let Some(names) = self.places {
             // Half a place of room at either end.
             return Axis::even(-0.5, length(names.len()) - 0.5, 1.0, ends);
@@ -171,13 +225,13 @@ impl Lines<'_> {
         if self.x_in_decades {
             Axis::logarithmic(least, most, ends)
         } else {
-            Axis::even(least.min(0.0), most, 7.0, ends).rounded()
+            Axis::even(least.min(0.0), most, layout.ticks, ends).rounded()
         }
     }
 
     /// Where each name stands: its left end, its row, and what is written.
-    fn legend(&self) -> Vec<(f64, f64, String)> {
-        let (mut left, mut row) = (LEFT, 0.0);
+    fn legend(&self, layout: &Layout) -> Vec<(f64, f64, String)> {
+        let (mut left, mut row) = (layout.left, 0.0);
         let mut out = Vec::new();
         if self.tracks.len() < 2 && self.tracks.iter().all(|track| track.name.is_empty()) {
             return out;
@@ -185,8 +239,8 @@ impl Lines<'_> {
         for track in self.tracks {
             let name = short(&track.name, 36);
             let width = 18.0 + length(name.chars().count()) * CHARACTER + 18.0;
-            if left + width > WIDTH - RIGHT && left > LEFT {
-                (left, row) = (LEFT, row + 1.0);
+            if left + width > layout.right && left > layout.left {
+                (left, row) = (layout.left, row + 1.0);
             }
             out.push((left, row, name));
             left += width;
@@ -197,7 +251,11 @@ impl Lines<'_> {
     fn track(&self, series: usize, track: &Track, x: &Axis, y: &Axis, out: &mut String) {
         let class = format!("s{} d{}", series % 6, series / 6 % 2);
         let aside = match self.places {
-            Some(_) => (length(series) - (length(self.tracks.len()) - 1.0) / 2.0) * APART,
+            Some(_) => {
+                let all = length(self.tracks.len());
+                let apart = APART.min((x.place(1.0) - x.place(0.0)) * 0.8 / all);
+                (length(series) - (all - 1.0) / 2.0) * apart
+            }
             None => 0.0,
         };
         if !self.scattered && track.points.len() > 1 {

@@ -13,10 +13,43 @@ pub(crate) use whiskers::{Look, Panel, Row, Whiskers};
 
 use std::fmt::Write;
 
+use super::block::Picture;
 use crate::escape::xml;
+
+/// Height of a line of text.
+pub(crate) const LINE: f64 = 18.0;
 
 /// Width that a character is given; the widest fonts that browsers take for the style take less.
 pub(crate) const CHARACTER: f64 = 7.5;
+
+/// Where a picture is looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Screen {
+    Wide,
+    /// A phone.
+    Narrow,
+}
+
+impl Screen {
+    /// Units across, each a pixel where there is room for all of them.
+    pub(crate) const fn width(self) -> f64 {
+        match self {
+            Screen::Wide => 720.0,
+            // The narrowest phone, without the margins of a page.
+            Screen::Narrow => 328.0,
+        }
+    }
+}
+
+impl Picture {
+    /// Draws for either screen; `None` where there is nothing to see.
+    pub(crate) fn of(draw: impl Fn(Screen) -> Option<String>) -> Option<Picture> {
+        Some(Picture {
+            wide: draw(Screen::Wide)?,
+            narrow: draw(Screen::Narrow)?,
+        })
+    }
+}
 
 /// Colours on light and on dark pages, for pictures that stand alone. On a page its own style has them.
 pub(crate) const STYLE: &str = include_str!("../assets/chart.css");
@@ -57,6 +90,40 @@ pub(crate) fn text(out: &mut String, x: f64, y: f64, class: &str, text: &str) {
         "<text{class} x=\"{x:.1}\" y=\"{y:.1}\">{}</text>",
         xml(text)
     );
+}
+
+/// Characters for which there is room.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a few characters"
+)]
+pub(crate) fn room(width: f64) -> usize {
+    (width / CHARACTER).max(0.0) as usize
+}
+
+/// Text in as many lines as it needs; how many.
+pub(crate) fn lines(
+    out: &mut String,
+    (x, y): (f64, f64),
+    class: &str,
+    words: &str,
+    room: usize,
+) -> usize {
+    let mut line = String::new();
+    let mut count = 0;
+    for word in words.split(' ') {
+        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
+            text(out, x, y + length(count) * LINE, class, &line);
+            (line, count) = (String::new(), count + 1);
+        }
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(&short(word, room));
+    }
+    text(out, x, y + length(count) * LINE, class, &line);
+    count + 1
 }
 
 /// A name of at most `most` characters.

@@ -1,21 +1,19 @@
 //! Rows with a dot for an estimate and a line for its interval, beside a line for nothing: gains, errors, sensitivities, and
 //! bars from zero.
 
-use super::{Axis, CHARACTER, length, line, picture, short, text};
+use super::{Axis, CHARACTER, LINE, Screen, length, line, lines, picture, room, short, text};
+use crate::pages::block::Picture;
 use std::fmt::Write;
 
-/// Height of a line.
-const LINE: f64 = 18.0;
 /// Blanks between groups, and above and below them.
 const GAP: f64 = 8.0;
 /// Blanks around the picture, and between its columns.
 const MARGIN: f64 = 16.0;
 /// Longest name that is written in full.
 const NAME: usize = 32;
-/// Width of the axis.
+/// Width of the axis on a wide screen.
 const AXIS: f64 = 340.0;
-/// Height of a panel's heading, and of the axis' numbers.
-const HEAD: f64 = 44.0;
+/// Height of the axis' numbers.
 const FOOT: f64 = 40.0;
 
 /// What a row looks like. What is proven is full, what is not is hollow.
@@ -70,17 +68,6 @@ pub(crate) struct Panel {
     pub(crate) rows: Vec<Row>,
 }
 
-impl Panel {
-    fn body(&self) -> f64 {
-        let groups = self.rows.iter().filter(|row| row.group.is_some()).count();
-        length(self.rows.len()) * LINE + length(groups.max(1) + 1) * GAP
-    }
-
-    fn height(&self) -> f64 {
-        HEAD + self.body() + FOOT
-    }
-}
-
 /// What is drawn: panels on one axis.
 pub(crate) struct Whiskers<'a> {
     pub(crate) title: &'a str,
@@ -93,21 +80,22 @@ pub(crate) struct Whiskers<'a> {
 
 impl Whiskers<'_> {
     /// The picture; `None` without a row.
-    pub(crate) fn draw(&self) -> Option<String> {
+    pub(crate) fn draw(&self) -> Option<Picture> {
+        Picture::of(|screen| self.on(screen))
+    }
+
+    fn on(&self, screen: Screen) -> Option<String> {
         let rows = || self.panels.iter().flat_map(|panel| &panel.rows);
         rows().next()?;
-        let columns = Columns::over(rows());
-        let axis = axis(rows(), columns.axis);
-        let figures = rows().map(|row| row.figures.chars().count()).max();
-        let width =
-            columns.axis + AXIS + MARGIN + length(figures.unwrap_or(0).max(8)) * CHARACTER + MARGIN;
+        let columns = Columns::over(rows(), screen);
+        let axis = axis(rows(), &columns);
         let mut out = String::new();
         let mut top = 0.0;
         for panel in self.panels {
-            self.panel(&columns, &axis, panel, top, &mut out);
-            top += panel.height();
+            top = self.panel(&columns, &axis, panel, top, &mut out);
         }
-        Some(picture(width, top, self.title, &self.words(), &out))
+        let said = self.words();
+        Some(picture(columns.width, top, self.title, &said, &out))
     }
 
     /// The same for those who do not see it.
@@ -133,10 +121,30 @@ impl Whiskers<'_> {
         format!("{}. {}", self.said, out.join(". "))
     }
 
-    fn panel(&self, columns: &Columns, axis: &Axis, panel: &Panel, top: f64, out: &mut String) {
-        let (from, to) = (top + HEAD, top + HEAD + panel.body());
-        text(out, MARGIN, top + 20.0, "head", &panel.title);
-        text(out, MARGIN, top + 38.0, "quiet", &panel.names);
+    /// A panel that begins at `top`; where it ends.
+    fn panel(
+        &self,
+        columns: &Columns,
+        axis: &Axis,
+        panel: &Panel,
+        top: f64,
+        out: &mut String,
+    ) -> f64 {
+        let room = room(columns.width - 2.0 * MARGIN);
+        let head = lines(out, (MARGIN, top + 20.0), "head", &panel.title, room);
+        let from = top + 2.0 + length(head) * LINE;
+        let names = lines(out, (MARGIN, from + LINE), "quiet", &panel.names, room);
+        let from = from + 6.0 + length(names) * LINE;
+        // Lines of the axis lie below the rows, whose end is not known before they are drawn.
+        let mut rows = String::new();
+        let mut y = from + GAP;
+        for (index, row) in panel.rows.iter().enumerate() {
+            if row.group.is_some() && index > 0 {
+                y += GAP;
+            }
+            y = columns.row(axis, row, y, &mut rows);
+        }
+        let to = y + GAP;
         for figure in axis.lines() {
             let x = axis.place(figure);
             let class = if figure.abs() < axis.step() / 2.0 {
@@ -145,44 +153,37 @@ impl Whiskers<'_> {
                 "grid"
             };
             line(out, class, (x, from), (x, to));
-            text(
-                out,
-                x,
-                to + 16.0,
-                "quiet mid",
-                &(self.write)(figure, axis.step()),
-            );
+            let figure = (self.write)(figure, axis.step());
+            text(out, x, to + 16.0, "quiet mid", &figure);
         }
-        let mut y = from + GAP + LINE / 2.0;
-        for (index, row) in panel.rows.iter().enumerate() {
-            if let Some(group) = &row.group {
-                if index > 0 {
-                    y += GAP;
-                }
-                text(out, columns.groups, y + 4.5, "end", &short(group, NAME));
-            }
-            text(
-                out,
-                columns.axis - MARGIN,
-                y + 4.5,
-                "end",
-                &short(&row.name, NAME),
-            );
-            draw(axis, row, y, out);
-            text(out, columns.axis + AXIS + MARGIN, y + 4.5, "", &row.figures);
-            y += LINE;
-        }
+        out.push_str(&rows);
+        to + FOOT
     }
 }
 
-/// Where names of groups end, and where the axis begins.
+/// Where things stand.
 struct Columns {
-    groups: f64,
-    axis: f64,
+    /// Where names of groups end, beside those of rows; nothing where a row has a line of text of its own.
+    groups: Option<f64>,
+    /// Where the axis begins, and where it ends.
+    axis: (f64, f64),
+    /// Lines of the axis, about.
+    ticks: f64,
+    width: f64,
 }
 
 impl Columns {
-    fn over<'a>(rows: impl Iterator<Item = &'a Row> + Clone) -> Columns {
+    fn over<'a>(rows: impl Iterator<Item = &'a Row> + Clone, screen: Screen) -> Columns {
+        if screen == Screen::Narrow {
+            let width = screen.width();
+            return Columns {
+                groups: None,
+                // Half of a number stands beyond either end.
+                axis: (2.0 * MARGIN + 4.0, width - 2.0 * MARGIN - 4.0),
+                ticks: 4.0,
+                width,
+            };
+        }
         let widest = |texts: &mut dyn Iterator<Item = &str>, least: usize| {
             let most = texts.map(|t| t.chars().count()).max().unwrap_or(0);
             CHARACTER * length(most.clamp(least, NAME))
@@ -193,17 +194,58 @@ impl Columns {
         } else {
             0.0
         };
-        let names = widest(&mut rows.map(|r| r.name.as_str()), 8);
+        let names = widest(&mut rows.clone().map(|r| r.name.as_str()), 8);
+        let axis = groups + MARGIN + names + MARGIN;
+        let figures = rows.map(|row| row.figures.chars().count()).max();
+        let figures = length(figures.unwrap_or(0).max(8)) * CHARACTER;
         Columns {
-            groups,
-            axis: groups + MARGIN + names + MARGIN,
+            groups: Some(groups),
+            axis: (axis, axis + AXIS),
+            ticks: 7.0,
+            width: axis + AXIS + MARGIN + figures + MARGIN,
         }
+    }
+
+    /// A row that begins at `top`; where it ends.
+    fn row(&self, axis: &Axis, row: &Row, top: f64, out: &mut String) -> f64 {
+        let (left, right) = self.axis;
+        let group = row.group.as_deref();
+        let Some(groups) = self.groups else {
+            // What it is and comes to stands above it.
+            let (left, right) = (MARGIN, self.width - MARGIN);
+            let mut y = top;
+            if let Some(group) = group {
+                text(
+                    out,
+                    left,
+                    y + 13.0,
+                    "head",
+                    &short(group, room(right - left)),
+                );
+                y += LINE;
+            }
+            let figures = length(row.figures.chars().count() + 1) * CHARACTER;
+            let name = short(&row.name, room(right - left - figures));
+            text(out, left, y + 13.0, "", &name);
+            text(out, right, y + 13.0, "end", &row.figures);
+            draw(axis, row, y + LINE + LINE / 2.0, out);
+            return y + 2.0 * LINE;
+        };
+        let middle = top + LINE / 2.0;
+        if let Some(group) = group {
+            text(out, groups, middle + 4.5, "end", &short(group, NAME));
+        }
+        let name = short(&row.name, NAME);
+        text(out, left - MARGIN, middle + 4.5, "end", &name);
+        draw(axis, row, middle, out);
+        text(out, right + MARGIN, middle + 4.5, "", &row.figures);
+        top + LINE
     }
 }
 
 /// Wide enough for zero and all intervals that prove something; of the others, for what fits: one that proves nothing
 /// can be a hundred times as wide.
-fn axis<'a>(rows: impl Iterator<Item = &'a Row> + Clone, left: f64) -> Axis {
+fn axis<'a>(rows: impl Iterator<Item = &'a Row> + Clone, columns: &Columns) -> Axis {
     let ends = |rows: &mut dyn Iterator<Item = &'a Row>| {
         rows.fold((0.0_f64, 0.0_f64), |(low, high), row| {
             let (least, most) = row.band.unwrap_or((0.0, 0.0));
@@ -223,7 +265,7 @@ fn axis<'a>(rows: impl Iterator<Item = &'a Row> + Clone, left: f64) -> Axis {
     } else {
         0.0
     };
-    Axis::even(low - below, high + room, 7.0, (left, left + AXIS))
+    Axis::even(low - below, high + room, columns.ticks, columns.axis)
 }
 
 fn draw(axis: &Axis, row: &Row, y: f64, out: &mut String) {

@@ -221,7 +221,7 @@ fn gains(offsets: &[Offset]) -> Option<Figure> {
     Some(Figure {
         title: format!("Predicted gain over {base}"),
         caption: "Dot: estimate; line: its 95% interval over replicates of the simulation. The interval says nothing of assumptions: those are below.".to_owned(),
-        svg: picture::picture(base, &panels)?,
+        picture: picture::picture(base, &panels)?,
         table,
         series: None,
     })
@@ -281,7 +281,7 @@ fn rates(offsets: &[Offset]) -> Option<Figure> {
     Some(Figure {
         title: "Requests each second by offset".to_owned(),
         caption: "Mark: mean of the replicates; line: its 95% interval (simulated).".to_owned(),
-        svg: Lines {
+        picture: Lines {
             title: "Requests each second by offset",
             said: "Requests each second that each offset would deliver; the table has the figures",
             x: "offset",
@@ -347,7 +347,7 @@ fn resources(offsets: &[Offset]) -> Option<Figure> {
     Some(Figure {
         title: "Which resource saturates".to_owned(),
         caption: "A bar that reaches 100% is what limits. The band is 0 to 100%.".to_owned(),
-        svg: Whiskers {
+        picture: Whiskers {
             title: "Which resource saturates",
             said: "Share of time that each resource works",
             panels: &panels,
@@ -407,7 +407,7 @@ fn sensitivity(of: &Sensitivity) -> Option<Figure> {
     Some(Figure {
         title: "What the gain rests on".to_owned(),
         caption: "Dot: the gain with the profile as it is; line: how far one assumption alone moves it. The one that moves it most is first.".to_owned(),
-        svg: Whiskers {
+        picture: Whiskers {
             title: "What the gain rests on",
             said: "How far each assumption moves the gain",
             panels: &panels,
@@ -487,10 +487,10 @@ fn comparison(of: &Comparison) -> Section {
         names: "variant, offset".to_owned(),
         rows,
     }];
-    let figure = picture::picture(&base, &panels).map(|svg| Figure {
+    let figure = picture::picture(&base, &panels).map(|picture| Figure {
         title: "Gain of each variant".to_owned(),
         caption: "Dot: estimate; line: its 95% interval over replicates (simulated).".to_owned(),
-        svg,
+        picture,
         table: table.clone(),
         series: None,
     });
