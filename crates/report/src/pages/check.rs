@@ -3,12 +3,13 @@
 use serde::Deserialize;
 use serde::de::{Deserializer, SeqAccess, Visitor};
 use std::fmt;
-use straddle_geometry::{Unit, both_ways};
+use straddle_geometry::both_ways;
 
-use super::block::{self, Block, Figure, Section, Table};
+use super::block::{Block, Figure, Section, Table};
+use super::finding::{Finding, told};
 use super::fleet::{Rows, fleet};
 use super::measure::{Measure, Summary};
-use super::read::{Grid, Layer, Ratio};
+use super::read::{Grid, Layer};
 use super::{map, ruler};
 use crate::bench::wording::{list, percent};
 use crate::views::View;
@@ -82,99 +83,6 @@ impl Coverage {
     pub(crate) fn is_nothing(&self) -> bool {
         self.checked == "nothing"
     }
-}
-
-/// What a rule found.
-#[derive(Deserialize)]
-pub(crate) struct Finding {
-    pub(crate) code: String,
-    pub(crate) severity: String,
-    pub(crate) title: String,
-    pub(crate) layer: usize,
-    #[serde(default)]
-    evidence: Vec<Evidence>,
-    #[serde(default)]
-    arithmetic: Vec<String>,
-    pub(crate) prices: Option<Prices>,
-    #[serde(default)]
-    notes: Vec<String>,
-    #[serde(default)]
-    help: Vec<String>,
-}
-
-impl Finding {
-    /// What it costs for the worst of the request sizes asked for.
-    pub(crate) fn worst_price(&self) -> f64 {
-        let rows = self.prices.iter().flat_map(|prices| &prices.rows);
-        rows.map(|row| row.extra.value).fold(0.0, f64::max)
-    }
-}
-
-#[derive(Deserialize)]
-struct Evidence {
-    source: Source,
-    label: String,
-}
-
-/// Where a fact was read; each kind has some of these.
-#[derive(Deserialize)]
-struct Source {
-    kind: String,
-    offset: Option<u64>,
-    bytes: Option<String>,
-    path: Option<String>,
-    call: Option<String>,
-    file: Option<String>,
-    line: Option<u64>,
-    flag: Option<String>,
-    reason: Option<String>,
-    from: Option<String>,
-    text: Option<String>,
-}
-
-impl Source {
-    fn words(&self) -> String {
-        let text = self.text.as_deref().unwrap_or_default();
-        let said = |place: String| format!("{place}: {text}");
-        match self.kind.as_str() {
-            "image" => format!(
-                "byte {:#x}: {}",
-                self.offset.unwrap_or_default(),
-                self.bytes.as_deref().unwrap_or_default()
-            ),
-            "host-file" => said(self.path.clone().unwrap_or_default()),
-            "call" => said(self.call.clone().unwrap_or_default()),
-            "captured" => said(format!(
-                "{}, line {}",
-                self.file.as_deref().unwrap_or_default(),
-                self.line.unwrap_or_default()
-            )),
-            "flag" => format!(
-                "command line: {} {text}",
-                self.flag.as_deref().unwrap_or_default()
-            ),
-            "assumption" => format!("assumed: {}", self.reason.as_deref().unwrap_or_default()),
-            _ => format!("derived: {}", self.from.as_deref().unwrap_or(text)),
-        }
-    }
-}
-
-#[derive(Deserialize)]
-pub(crate) struct Prices {
-    role: String,
-    pub(crate) unit: Unit,
-    rows: Vec<PriceRow>,
-}
-
-#[derive(Deserialize)]
-struct PriceRow {
-    io: Unit,
-    straddling: Ratio,
-    read_now: Ratio,
-    read_aligned: Ratio,
-    write_now: Ratio,
-    write_aligned: Ratio,
-    extra: Ratio,
 }
 
 #[derive(Deserialize)]
@@ -361,7 +269,7 @@ fn section(target: &Target) -> Section {
         section.blocks.push(Block::Commands(commands));
     }
     if let Some(ruler) = worst_view(target)
-        .and_then(|(view, finding)| ruler::ruler(view, finding.and_then(worst_size)))
+        .and_then(|(view, finding)| ruler::ruler(view, finding.and_then(Finding::worst_size)))
     {
         section.heading("A request, and what it touches");
         section.blocks.push(Block::Ruler(Box::new(ruler)));
@@ -431,8 +339,7 @@ fn answer(target: &Target) -> (String, &'static str) {
         .max_by(|a, b| a.worst_price().total_cmp(&b.worst_price()));
     let cost = match worst {
         Some(worst) if worst.worst_price() > 0.0 => {
-            let is_assumed = worst.evidence.iter().any(|e| e.source.kind == "assumption");
-            let rests = if is_assumed {
+            let rests = if worst.is_assumed() {
                 "computed, from what is assumed"
             } else {
                 "computed"
@@ -459,15 +366,6 @@ fn worst_view(target: &Target) -> Option<(&View, Option<&Finding>)> {
         let most = target.views.iter().max_by_key(|view| view.grids.len())?;
         Some((most, None))
     })
-}
-
-/// The request size that pays most.
-fn worst_size(finding: &Finding) -> Option<Unit> {
-    let rows = &finding.prices.as_ref()?.rows;
-    let most = rows
-        .iter()
-        .max_by(|a, b| a.extra.value.total_cmp(&b.extra.value))?;
-    Some(most.io)
 }
 
 fn stack(target: &Target) -> Figure {
@@ -547,59 +445,6 @@ fn correlations(target: &Target) -> Table {
                 if one.integer { "yes" } else { "no" }.to_owned(),
             ]);
         }
-    }
-    table
-}
-
-/// A finding in words.
-pub(crate) fn told(finding: &Finding, layer: &str) -> block::Finding {
-    let evidence = finding.evidence.iter();
-    block::Finding {
-        code: finding.code.clone(),
-        severity: finding.severity.clone(),
-        title: finding.title.clone(),
-        layer: layer.to_owned(),
-        evidence: evidence
-            .map(|e| (e.source.words(), e.label.clone()))
-            .collect(),
-        arithmetic: finding.arithmetic.clone(),
-        prices: finding.prices.as_ref().map(prices),
-        notes: finding.notes.clone(),
-        help: finding.help.clone(),
-    }
-}
-
-fn prices(prices: &Prices) -> Table {
-    let mut table = Table::new(
-        format!(
-            "Cost on boundaries of the {} every {} (computed)",
-            prices.role.replace('-', " "),
-            prices.unit
-        ),
-        &[
-            ">request size",
-            ">straddle",
-            ">extra",
-            ">operations a read",
-            ">when aligned",
-            ">operations a write",
-            ">when aligned",
-        ],
-    );
-    let mean = |ratio: Ratio| {
-        let text = format!("{:.3}", ratio.value);
-        text.trim_end_matches('0').trim_end_matches('.').to_owned()
-    };
-    for row in &prices.rows {
-        table.row([
-            row.io.to_string(),
-            percent(row.straddling.value, 1),
-            format!("+{}", percent(row.extra.value, 1)),
-            mean(row.read_now),
-            mean(row.read_aligned),
-            mean(row.write_now),
-            mean(row.write_aligned),
-        ]);
     }
     table
 }

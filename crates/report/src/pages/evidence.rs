@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::block::{self, Block, Figure, Section, Table};
 use super::chart::{Lines, Point, Track, length, round};
-use super::check::{Finding, told};
+use super::finding::{Finding, told};
 use super::measure::{Measure, Spread, Summary};
 use crate::bench::wording::rate_text;
 

@@ -9,6 +9,7 @@ pub(crate) mod chart;
 mod check;
 mod document;
 mod evidence;
+mod finding;
 mod fix;
 mod fleet;
 mod html;
