@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use straddle_testkit::guest::Guest;
 use straddle_testkit::repository;
+use straddle_testkit::shipped::under_test;
 
 /// Lines of cases that a soak alone runs, and of those that do more in one.
 const ONLY_IN_SOAK: &str = "# Only in a soak.";
@@ -33,7 +34,7 @@ fn run(script: &Path, limit: u64, arguments: &[String]) -> Outcome {
         limit: Duration::from_secs(limit),
         out: None,
         disks: Vec::new(),
-        programs: std::iter::once(env!("CARGO_BIN_EXE_straddle").into())
+        programs: std::iter::once(under_test(env!("CARGO_BIN_EXE_straddle")))
             .chain(examples(script))
             .collect(),
     };

@@ -233,49 +233,53 @@ pub(crate) fn all(rest: &[&str]) -> Result<()> {
 /// Everything, in lanes beside each other: tests wait for a disk, a clock or another program, and the last of a program leaves processors idle.
 fn everything(rest: &[&str]) -> Result<()> {
     packages::to_build_tests()?;
+    let began = Instant::now();
+    // Joining the parts of what is shipped takes one processor minutes, and tests of the command run it.
+    let mut shipped = cargo();
+    let program = std::path::absolute("target")?.join(shipped::build(&mut shipped));
+    let shipped = Beside::start("the static binary", &mut shipped)?;
     // Packages of other languages come over a network meanwhile.
     std::thread::scope(|scope| {
         let packages = scope.spawn(packages::to_run_tests);
         run(test().arg("--no-run"))?;
         packages.join().expect("no panic")
     })?;
-    let began = Instant::now();
+    println!("compiled: {} s", began.elapsed().as_secs());
     let of = |programs: &[&str]| {
         let mut lane = test();
         lane.args(rest);
+        shipped::use_for_tests(&mut lane, &program);
         for program in programs {
             lane.args(["--test", program]);
         }
         lane
     };
-    let lab = Beside::start("the lab", &mut of(&[LAB]))?;
-    // All that follows has what processors have left: guests that serve a load keep their time.
-    let own: i32 = output(&mut Command::new("nice"))?.trim().parse()?;
-    let (nicer, process) = ((own + 10).to_string(), std::process::id().to_string());
-    run(Command::new("renice").args(["-n", &nicer, "-p", &process]))?;
-    // Joining its parts takes one processor minutes: begun when the first test needs it, all others would be done meanwhile.
-    let mut measured = cargo();
-    shipped::build(&mut measured);
-    let measured = Beside::start("the static binary that is measured", &mut measured)?;
     let mut python = Command::new(std::env::current_exe()?);
-    let python = Beside::start("the module for Python", python.args(["test", "--python"]))?;
+    python.args(["test", "--python"]);
+    let python = Beside::start("the module for Python", &mut nicer(&python))?;
     let programs = programs()?;
     let small: Vec<&str> = programs
         .iter()
         .map(String::as_str)
         .filter(|name| *name != LAB && !OF_THE_COMMAND.contains(name))
         .collect();
-    let small = Beside::start("tests of the crates", of(&small).args(["--lib", "--bins"]))?;
-    // What runs under Wine comes last by name, and begins with building a program and tests for Windows, each on one processor.
-    let wine = Beside::start(
-        "the command under Windows",
-        of(&[OF_THE_COMMAND[0]]).args(["--", WINDOWS]),
-    )?;
-    let command = run(of(OF_THE_COMMAND).args(["--", "--skip", WINDOWS]));
+    let mut small = of(&small);
+    small.args(["--lib", "--bins"]);
+    let small = Beside::start("tests of the crates", &mut nicer(&small))?;
+    // What runs under Wine begins with building a program and tests for Windows, each on one processor.
+    let mut wine = of(&[OF_THE_COMMAND[0]]);
+    wine.args(["--", WINDOWS]);
+    let wine = Beside::start("the command under Windows", &mut nicer(&wine))?;
+    shipped.finish()?;
+    // All else has what processors have left: guests that serve a load keep their time.
+    let lab = Beside::start("the lab", &mut of(&[LAB]))?;
+    let mut command = of(OF_THE_COMMAND);
+    command.args(["--", "--skip", WINDOWS]);
+    let command = run(&mut nicer(&command));
     let examples = run(test().args(rest).arg("--doc"));
     println!("\nthe command: {} s", began.elapsed().as_secs());
     // What they found is told in either case.
-    let beside = [measured, wine, small, python, lab].map(Beside::finish);
+    let beside = [wine, small, python, lab].map(Beside::finish);
     let outcomes = [command, examples].into_iter().chain(beside);
     println!("all: {} s", began.elapsed().as_secs());
     let failed: Vec<String> = outcomes
@@ -286,6 +290,19 @@ fn everything(rest: &[&str]) -> Result<()> {
         [] => Ok(()),
         failed => bail!("{}", failed.join("\n")),
     }
+}
+
+/// The same command, for what processors have left.
+fn nicer(command: &Command) -> Command {
+    let mut nice = Command::new("nice");
+    nice.arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => nice.env(name, value),
+            None => nice.env_remove(name),
+        };
+    }
+    nice
 }
 
 /// A command that runs beside others; what it prints is shown when it has ended.
@@ -315,6 +332,15 @@ impl Beside {
             bail!("{} failed: {status}", self.what);
         }
         Ok(())
+    }
+}
+
+impl Drop for Beside {
+    /// Of one that was not waited for: what needed it has failed.
+    fn drop(&mut self) {
+        // One that has ended cannot be ended again.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

@@ -1,12 +1,27 @@
 //! The static binary for Linux, as it is shipped.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What it is built for.
 pub const TARGET: &str = "x86_64-unknown-linux-musl";
 /// How it is built.
 pub const PROFILE: &str = "dist";
+
+/// The variable that names it to tests of the command.
+const UNDER_TEST: &str = "STRADDLE_UNDER_TEST";
+
+/// The program that a test of the command runs: what is shipped, where that was built before, else `own`, the build that came with the
+/// test. What is given hostile input or is stopped in the midst runs its own, whose arithmetic is checked for overflow.
+#[must_use]
+pub fn under_test(own: &str) -> PathBuf {
+    std::env::var_os(UNDER_TEST).map_or_else(|| own.into(), PathBuf::from)
+}
+
+/// Has the tests that `cargo` runs use it, given where it is.
+pub fn use_for_tests(cargo: &mut Command, program: &Path) {
+    cargo.env(UNDER_TEST, program);
+}
 
 /// Makes of `cargo` the command that builds it. What comes back is where it is then, in the target folder.
 pub fn build(cargo: &mut Command) -> PathBuf {

@@ -5,6 +5,7 @@ pub(crate) mod shipped;
 pub(crate) mod wine;
 
 pub(crate) use straddle_testkit::repository;
+use straddle_testkit::shipped::under_test;
 
 use std::collections::BTreeSet;
 use std::io::Write as _;
@@ -83,7 +84,7 @@ pub(crate) struct Run {
 
 /// Runs straddle in `directory`, with neutral surroundings.
 pub(crate) fn straddle(directory: &Path, args: &[&str]) -> Run {
-    let output = Command::new(env!("CARGO_BIN_EXE_straddle"))
+    let output = Command::new(under_test(env!("CARGO_BIN_EXE_straddle")))
         .env("STRADDLE_HISTORY", "none")
         .args(args)
         .current_dir(directory)
