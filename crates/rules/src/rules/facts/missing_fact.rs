@@ -15,7 +15,7 @@ pub(crate) static RULE: Rule = Rule {
     repair: Repair::None(FACTS),
     page: Page {
         checks: "Stacks made of captured text: is everything there that a verdict rests on? What each disk is, its size and its physical sector, the \
-                 start of each partition, the allocation unit of what fills it, and the stripe unit where the disk is a volume of a RAID \
+                 start of each partition, the allocation unit of what fills it, the logical volumes on a physical volume of LVM, and the stripe unit where the disk is a volume of a RAID \
                  controller or of an array. One note for each disk.",
         why: "A partition without a start is not aligned; it is unknown. A physical sector size that no capture shows is assumed to be 4 \
               KiB, which is right for 512e and 4Kn drives and wrong for 512n ones, which are sold for servers to this day. Silence would \
