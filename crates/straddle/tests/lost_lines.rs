@@ -244,3 +244,23 @@ fn of_linux() {
     ];
     none_is_silent(&folders, 5000, &known, 7);
 }
+
+/// Faults that the soak found: the only row of one of two machines, a host that `grep` has a line of, the name of a disk.
+#[test]
+fn what_is_all_of_a_machine_or_of_a_disk() {
+    let tests = straddle_testkit::repository().join("tests");
+    for (file, line) in [
+        ("captured/linux/unraid.txt", 26),
+        ("pastes/linux/682-markdown-two-hosts.txt", 27),
+        ("pastes/linux/690-grep-one-line-of-each-file.txt", 3),
+    ] {
+        let text = std::fs::read(tests.join(file)).expect("readable");
+        let whole = Said::of(file, &text).expect("recognised");
+        assert!(whole.warnings().next().is_some(), "{file}");
+        let cut = format!("line {line} cut in half");
+        let mut mutants = mutants(&text, &whole.rows()).into_iter();
+        let mutant = mutants.find(|mutant| mutant.what == cut).expect("a line");
+        let said = Said::of(file, &mutant.text).expect("recognised");
+        assert!(!said.is_silent(&whole), "{file}: {cut}");
+    }
+}

@@ -293,7 +293,8 @@ pub fn machines(file: &str, bytes: &[u8], cut: bool, number: u32) -> Vec<Capture
 /// True for what may be a row of a table: two whole numbers, and no time of day.
 fn has_figures(text: &str) -> bool {
     let is_number = |word: &&str| word.trim_end_matches('+').parse::<u64>().is_ok();
-    !text.contains(':') && text.split_whitespace().filter(is_number).count() > 1
+    let least = if text.contains("/dev/") { 1 } else { 2 };
+    !text.contains(':') && text.split_whitespace().filter(is_number).count() >= least
 }
 
 /// The remark about a document of JSON that has what programs printed, and breaks off.

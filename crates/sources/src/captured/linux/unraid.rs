@@ -67,6 +67,12 @@ fn read(section: &Section<'_>, notes: &mut Notes<'_>) {
     }
     for disk in disks.into_values() {
         let Some((name, named)) = disk.name else {
+            // A slot without a disk has zeros.
+            if let Some((_, line)) = disk.offset.filter(|(offset, _)| *offset > 0) {
+                let detail =
+                    "which disk begins here is missing: its line `rdevName` was lost or cut";
+                notes.remark(AnomalyKind::Missing, detail, &line);
+            }
             continue;
         };
         let Some((offset, line)) = disk.offset else {

@@ -9,6 +9,8 @@ use super::{MAX_PARTITIONS, Partition, text};
 use crate::captured::text::Line;
 use crate::captured::tool::Notes;
 
+const UNREADABLE: &str = "the row of a partition could not be read";
+
 /// Most lines between two rows: what was broken off the one above, blanks, free space.
 const MAX_BETWEEN: usize = 4;
 
@@ -18,7 +20,13 @@ pub(super) fn rows<'t>(
     typed: bool,
     notes: &mut Notes<'_>,
 ) -> Vec<Partition<'t>> {
-    let Some(first) = lines.iter().position(|line| row(line).is_some()) else {
+    let first = lines.iter().position(|line| row(line).is_some());
+    // Those above the first that can be read, or all of them.
+    let cut = lines.iter().take(first.unwrap_or(lines.len()));
+    for line in cut.filter(|line| is_cut_row(line)) {
+        notes.remark(AnomalyKind::Truncated, UNREADABLE, line);
+    }
+    let Some(first) = first else {
         return Vec::new();
     };
     // Free space has rows without a number.
@@ -56,8 +64,7 @@ pub(super) fn rows<'t>(
             let figures = words.filter(|word| word.len() > 1 && figure(word, 512).is_some());
             let is_marked = !begins_with_figure(line) && figures.count() > 1;
             if is_marked || number.is_some_and(|word| word.parse::<u64>().is_ok()) {
-                let detail = "the row of a partition could not be read";
-                notes.remark(AnomalyKind::Truncated, detail, line);
+                notes.remark(AnomalyKind::Truncated, UNREADABLE, line);
             } else if !begins_with_figure(line) {
                 between += 1;
             }
@@ -75,6 +82,14 @@ pub(super) fn rows<'t>(
         }
     }
     found
+}
+
+/// True for a number, and a place or a length, where the rest of a row is missing.
+fn is_cut_row(line: &Line<'_>) -> bool {
+    let mut words = line.text.split_whitespace();
+    let number = words.next().and_then(|word| word.parse::<u64>().ok());
+    let is_place = |word: &str| word.len() > 1 && figure(word, 512).is_some();
+    number.is_some() && words.next().is_some_and(is_place)
 }
 
 /// Number, start, end and size, where a line begins with these. The size is empty where none is printed.
