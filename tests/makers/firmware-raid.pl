@@ -13,7 +13,7 @@
 #   volume NAME level=… disks=a,b,c [strip=128] [start=0] [used=…] [size=…] [state=N] …
 #     imsm: [migrate=TYPE] [was=LEVEL:STRIP:DISK,DISK,…] [was-state=N] [dirty=1] [failed=N] [stale=SLOT]
 #     ddf:  [qualifier=0] [init=2] [secondary=LEVEL] [parts=a,b/c,d] [block=512] [starts=0,8,…]
-#   put DISK OFFSET HEX     bytes of a disk, after everything else and without mending a checksum
+#   put DISK OFFSET HEX     bytes of a disk, after everything else and without correcting a checksum
 #
 # `disks` are those of the slots in order. `break` flips a byte of the metadata. With `parts` a virtual disk consists of
 # basic ones, one for each list between slashes. The first sector of each volume is written where its level has it, and says

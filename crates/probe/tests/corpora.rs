@@ -670,7 +670,7 @@ fn every_fuzz_target_has_a_prober() {
     for entry in fs::read_dir(fuzz().join("fuzz_targets")).expect("fuzz targets") {
         let path = entry.expect("a file").path();
         let name = path.file_stem().and_then(|stem| stem.to_str());
-        // Those of captured text are held against their own registry, in `crates/straddle/tests/captured.rs`.
+        // Those of captured text are compared with their own registry, in `crates/straddle/tests/captured.rs`.
         // Those of other tools' words and of runs are replayed in `crates/bench/tests/corpora.rs`, those of profiles and
         // studies in `crates/predict/tests/corpora.rs`, those of moves in `crates/realign/tests/corpora.rs`, those of
         // answers of Windows in `crates/sources/tests/windows/corpora.rs`, logs in `crates/evidence/tests/corpus.rs`,

@@ -408,7 +408,7 @@ fn damaged_headers_are_told_as_cryptsetup_tells_them() {
         let file = File::options().write(true).open(path).expect("writable");
         file.write_all_at(&[0xff; 64], at).expect("writable");
     };
-    // cryptsetup mends the first from the second as it reads: so it is asked last.
+    // cryptsetup repairs the first from the second as it reads: so it is asked last.
     for (name, places, still_opens) in [
         ("first", &[600_u64][..], true),
         ("first-magic", &[0], true),

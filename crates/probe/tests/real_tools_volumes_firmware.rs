@@ -1,5 +1,5 @@
 //! Firmware RAID: what no kernel makes here. Members come from `tests/makers/firmware-raid.pl`; what mdadm reads of DDF
-//! images is held against what is read here. IMSM and what the kernel runs of both: `tests/lab/cases/firmware-raid.sh`.
+//! images is compared with what is read here. IMSM and what the kernel runs of both: `tests/lab/cases/firmware-raid.sh`.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Dynamic disks: what is read of them is held against what `ldmtool` (libldm) reads of the same images: volumes, types,
+//! Dynamic disks: what is read of them is compared with what `ldmtool` (libldm) reads of the same images: volumes, types,
 //! sizes, stripe units, drive letters, and on which disk each partition lies and where. The data that the maker put into
 //! the volumes must lie where their maps say.
 

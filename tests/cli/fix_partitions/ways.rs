@@ -1,6 +1,6 @@
 //! Disks on which partitions lie wrong.
 
-/// A disk, what lies on it, and the tool that mends it.
+/// A disk, what lies on it, and the tool that repairs it.
 pub(crate) struct Way {
     /// What is special about it.
     pub(crate) name: &'static str,

@@ -33,7 +33,7 @@ pub struct Document<'a> {
     pub schema: &'static str,
     /// One for each partition or volume in question; one without a stack. Empty where variants are compared.
     predictions: Vec<PredictionOut<'a>>,
-    /// Variants held against each other; `null` without `--compare`.
+    /// Variants compared with each other; `null` without `--compare`.
     comparison: Option<ComparisonOut<'a>>,
 }
 
@@ -276,7 +276,7 @@ struct MixOut {
     call: Recommendation,
 }
 
-/// Variants held against each other.
+/// Variants compared with each other.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(rename = "Comparison")]
 struct ComparisonOut<'a> {

@@ -1,6 +1,6 @@
 //! Predictions, comparisons of designs and profiles as people and programs read them.
 //!
-//! Tables, words and columns are those of [`bench`](crate::bench), so that what was predicted can be held against what was
+//! Tables, words and columns are those of [`bench`](crate::bench), so that what was predicted can be compared with what was
 //! measured line by line.
 
 mod comparison;

@@ -38,7 +38,7 @@ pub fn report(prediction: &Prediction, width: usize) -> String {
     out
 }
 
-/// Variants of a system held against each other.
+/// Variants of a system compared with each other.
 #[must_use]
 pub fn comparison(question: &Question, comparison: &Comparison, width: usize) -> String {
     let width = width.clamp(MIN_WIDTH, WIDTH);

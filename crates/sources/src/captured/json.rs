@@ -322,7 +322,7 @@ pub(crate) fn end(text: &str) -> End {
 }
 
 /// `text`, the beginning of a JSON value, cut after its last whole part and closed.
-pub(crate) fn mended(text: &str) -> Option<String> {
+pub(crate) fn completed(text: &str) -> Option<String> {
     // Where a value may end: after a bracket, and before a comma. Only the last few places matter.
     let mut ends = VecDeque::new();
     scan(text, |at, byte, scan| {
@@ -493,15 +493,15 @@ mod tests {
     fn a_value_that_was_cut_off_is_closed_after_its_last_whole_part() {
         let whole = r#"{"a":[{"b":1,"c":"x{"},{"b":2,"c":"y"}],"d":3}"#;
         for cut in 1..whole.len() {
-            let mended = mended(&whole[..cut]).expect("an open bracket can be closed");
-            let value: serde_json::Value = serde_json::from_str(&mended).expect("sound");
-            assert!(value.is_object(), "{mended}");
+            let completed = completed(&whole[..cut]).expect("an open bracket can be closed");
+            let value: serde_json::Value = serde_json::from_str(&completed).expect("sound");
+            assert!(value.is_object(), "{completed}");
         }
         assert_eq!(
-            mended(r#"{"a":1,"b":"unfinis"#).as_deref(),
+            completed(r#"{"a":1,"b":"unfinis"#).as_deref(),
             Some(r#"{"a":1}"#)
         );
-        assert_eq!(mended("no json"), None);
+        assert_eq!(completed("no json"), None);
     }
 
     #[test]
@@ -509,10 +509,10 @@ mod tests {
         // After the last sound part, more ends than one, in one line and in several.
         for fault in ["x", "\n\n x", "\u{e9}", "\"b\" 1"] {
             let text = format!("{{\"a\":[1,2],\n{fault},{{}},[],{{}},3");
-            assert_eq!(mended(&text).as_deref(), Some("{\"a\":[1,2]}"), "{text}");
+            assert_eq!(completed(&text).as_deref(), Some("{\"a\":[1,2]}"), "{text}");
         }
         // Too far back.
         let text = format!("{{\"a\":[1,2],x{}", ",[]".repeat(MAX_ENDS));
-        assert_eq!(mended(&text), None);
+        assert_eq!(completed(&text), None);
     }
 }

@@ -253,8 +253,8 @@ fn json_at(
     let json_text = match end {
         End::Whole(len) => joined.get(..len)?.to_owned(),
         // The fault may be the first character of the next line.
-        End::Broken(len) => json::mended(joined.get(..len.min(joined.len()))?)?,
-        End::Cut => json::mended(&joined)?,
+        End::Broken(len) => json::completed(joined.get(..len.min(joined.len()))?)?,
+        End::Cut => json::completed(&joined)?,
     };
     let json = Json::new(&json_text, lines, &starts)?;
     if !dispatch_json(&json, context, notes, found) && !inside_json(&json, context, notes, found) {

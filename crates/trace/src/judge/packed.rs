@@ -12,7 +12,7 @@ use crate::record::Event;
 /// The answers for all devices, those with most requests first.
 ///
 /// The first few, which were looked at closely, are there as they are. Of the others there may be a hundred thousand, on several grids
-/// each, so they are packed, and made anew for whoever asks.
+/// each, so they are packed, and unpacked for whoever asks.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceAnswers {
     first: Vec<DeviceAnswer>,

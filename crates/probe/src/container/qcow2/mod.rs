@@ -279,7 +279,7 @@ fn features(
     let at = place!(Header.incompatible);
     let incompatible = header.incompatible.get();
     if incompatible & DIRTY != 0 {
-        let detail = "marked dirty: its reference counts may be stale. qemu-img check -r leaks mends that; the map does not depend on them";
+        let detail = "marked dirty: its reference counts may be stale. qemu-img check -r leaks repairs that; the map does not depend on them";
         record.odd(AnomalyKind::Damaged, detail, at);
     }
     if incompatible & CORRUPT != 0 {

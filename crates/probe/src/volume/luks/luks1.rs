@@ -73,7 +73,7 @@ pub(super) fn read(window: &Window<'_>) -> Result<Header, ReadError> {
         say.odd(
             AnomalyKind::Damaged,
             "a key slot of its LUKS1 header is neither in use (0x00ac71f3) nor free (0x0000dead); \
-             `cryptsetup repair` mends it",
+             `cryptsetup repair` repairs it",
             place!(Phdr.slots),
         );
     }

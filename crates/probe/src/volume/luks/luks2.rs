@@ -166,7 +166,7 @@ fn chosen(window: &Window<'_>, say: &mut Recorder<'_>) -> Result<Option<HeaderCo
         let Some(second) = second.filter(|second| second.fault.is_none()) else {
             continue;
         };
-        // What was made anew over an old volume often leaves its second header alone.
+        // What was formatted over an old volume often leaves its second header alone.
         if first.is_none() && crate::inspect::holds_anything(window) {
             return Ok(None);
         }

@@ -22,7 +22,7 @@ fn sum(bytes: &[u8], big: bool) -> u32 {
     u32::try_from((sum & 0xffff_ffff) + (sum >> 32)).expect("folded")
 }
 
-/// Mends the checksum of a superblock of version 1 at `at`, with roles of 8 devices.
+/// Corrects the checksum of a superblock of version 1 at `at`, with roles of 8 devices.
 fn seal(image: &mut [u8], at: usize) {
     put(image, at + 216, &[0; 4]);
     let sum = sum(&image[at..at + 272], false);

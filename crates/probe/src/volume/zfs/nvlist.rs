@@ -11,7 +11,7 @@
 //! ```
 //!
 //! A list in a pair has version, flags and pairs again. Lists are kept flat and read without recursion; whatever a pair says of
-//! its own length is held against the bytes that it took.
+//! its own length is compared with the bytes that it took.
 
 /// Deepest list in a list: the label, the top-level vdev, what is being replaced in it, its disks make 5.
 const MAX_DEPTH: usize = 16;

@@ -38,7 +38,7 @@ pub(crate) static RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, findings: &mut Findings) {
-    // STR212 speaks of arrays that firmware described: they are mended elsewhere.
+    // STR212 speaks of arrays that firmware described: they are fixed elsewhere.
     let own = |layer: &Layer| layer.attribute(Key::FirmwareRaid).is_none();
     let first = findings.len();
     let members = look(context, RULE.code, own, "", findings);

@@ -55,8 +55,8 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             if prices.worst().is_zero() {
                 continue;
             }
-            let guest_mended = in_view(context, container, grid).map(|grid| context.prices(grid));
-            let disk_mended = Prices::of(
+            let guest_moved = in_view(context, container, grid).map(|grid| context.prices(grid));
+            let disk_converted = Prices::of(
                 grid.role,
                 unit,
                 &alone(grid, start),
@@ -72,16 +72,16 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             if let Some(line) = off(&grid.seen) {
                 finding = finding.arithmetic(line);
             }
-            let alone = guest_mended.map_or_else(String::new, |mended| {
-                format!("the guest moved to 1 MiB alone: +{}; ", mended.worst())
+            let alone = guest_moved.map_or_else(String::new, |moved| {
+                format!("the guest moved to 1 MiB alone: +{}; ", moved.worst())
             });
             finding = finding.arithmetic(format!(
-                "worst price now: +{}; {alone}the virtual disk mended alone: +{}; both: +0%",
+                "worst price now: +{}; {alone}the virtual disk converted alone: +{}; both: +0%",
                 prices.worst(),
-                disk_mended.worst()
+                disk_moved.worst()
             ));
             let finding = finding.help(
-                "mend both: convert the virtual disk, then move the guest's partition to 1 MiB",
+                "fix both: convert the virtual disk, then move the guest's partition to 1 MiB",
             );
             findings.push(say_what_is_free(finding));
         }
@@ -107,14 +107,14 @@ mod tests {
     }
 
     #[test]
-    fn mending_one_side_gains_nothing() {
+    fn fixing_one_side_gains_nothing() {
         let mut lab = drifting(65, 512);
         lab.io(&[4096]);
         let finding = lab.findings(&RULE).remove(0);
         assert_eq!(finding.severity, Severity::Error);
         assert_eq!(
             finding.arithmetic[1],
-            "worst price now: +≈274.22%; the guest moved to 1 MiB alone: +262.5%; the virtual disk mended alone: +300%; both: +0%"
+            "worst price now: +≈274.22%; the guest moved to 1 MiB alone: +262.5%; the virtual disk converted alone: +300%; both: +0%"
         );
     }
 

@@ -69,7 +69,7 @@ fn finding(
     let finding = finding
         .evidence(&grid.fact.source, format!("{} = {unit}", grid.role.name()))
         .arithmetic(line)
-        .help("whole file off: mend the partition or volume; parts off: rewrite the file into one aligned piece");
+        .help("whole file off: fix the partition or volume below; parts off: rewrite the file into one aligned piece");
     say_what_is_free(finding)
 }
 
