@@ -498,7 +498,7 @@ fn spans_and_sizes_that_do_not_fit_are_refused() {
         .expect_err("no room");
     assert_eq!(
         error.to_string(),
-        "a span of 100 KiB holds no whole number of requests of all sizes; expected at least 192 KiB, the least common multiple of 64 KiB, 24 KiB; \
+        "a span of 100 KiB does not hold a whole number of requests of all sizes; expected at least 192 KiB, the least common multiple of 64 KiB, 24 KiB; \
          ask for a larger span or fewer sizes"
     );
     assert!(matches!(

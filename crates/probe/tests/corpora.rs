@@ -473,7 +473,7 @@ fn hostile_containers_end_in_a_statement() {
         ),
         ("qcow2", "l2-used-64-times", "name the L2 table"),
         ("qcow2", "l2-beyond-the-file", "beyond the end of the file"),
-        ("qcow2", "l2-misaligned", "no multiple of 1,024"),
+        ("qcow2", "l2-misaligned", "not a multiple of 1,024"),
         ("qcow2", "cluster-over-l1", "a cluster over the L1 table"),
         ("qcow2", "v2-zero-cluster", "which version 2 does not know"),
         ("qcow2", "packed-bomb", "unpacks to 512 bytes"),

@@ -80,7 +80,7 @@ pub(crate) const WINDOWS_DYNAMIC: &str = "dynamic disks are not changed by tools
 pub(crate) const DAMAGE: &str = "it may be damage, and a plan must not write to what it does not understand: find out what it is first";
 pub(crate) const FOREIGN_TABLE: &str = "the table has to be written again in the sectors that the device shows, which also moves every partition";
 pub(crate) const DATA_OFFSET: &str = "the offset of the data in the members is set when an array is made; mdadm --grow --data-offset moves it in RAID 4, 5, 6 and 10, and a \
-         member that is off gets that of the others when it is added anew";
+         member that is off gets that of the others when it is added again";
 pub(crate) const END_TO_END: &str =
     "what is laid end to end is striped only by making the volume again";
 pub(crate) const CONVERTED: &str =

@@ -60,7 +60,7 @@ by_hand() {
     dmesg | tail -n 1 | sed 's/.*XFS/XFS/'
     is_whole /dev/md0
 }
-echo "== groups that are no whole number of stripe units"
+echo "== groups that are not a whole number of stripe units"
 made /dev/md0 -d su=16k,sw=4,agsize=17424k
 by_hand
 echo "== one that was made without"

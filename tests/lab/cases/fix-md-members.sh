@@ -1,5 +1,5 @@
 # `straddle fix` for md arrays on misaligned partitions and on disks with large sectors: partitions are moved by sfdisk's script, the
-# array is made again by mdadm's where it is still off, and contents and identity stay.
+# array is re-created by mdadm's where it is still off, and contents and identity stay.
 # For every commit: a partition moved, one moved and its array recreated, and an array recreated for its disks.
 # More in a soak.
 . "$LAB/helpers.sh"

@@ -1,5 +1,5 @@
 # `straddle fix` for md arrays whose data lie off their members' sectors, differently on each, or in stripe units that cut sectors:
-# the array is made again by the script, keeps its contents, identifier, name and length, and the plan's promises are kept.
+# the array is re-created by the script, keeps its contents, identifier, name and length, and the plan's promises are kept.
 # For every commit: stripes with parity, copies, copies with a bitmap, and a member that differs.
 # More in a soak.
 . "$LAB/helpers.sh"

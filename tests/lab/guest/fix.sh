@@ -2,7 +2,7 @@
 
 need jq=jq cmp=diffutils strace=strace
 ways=0
-# Filesystems on what is made again are not in question.
+# Filesystems on what is re-created are not in question.
 only=partitions,array,volume-group
 
 # fill DEVICE BYTES: with what is different in every sector. Numbers, nothing random: this kernel knows the partition tables of Acorn,

@@ -1,5 +1,5 @@
-//! Phrases that pages for people do not use, and what they say instead. `docs/vocabulary.md` has the reasons; a ✗ there stands
-//! behind every phrase of this list.
+//! Phrases that pages for people and what the program prints do not use, and what they say instead. `docs/vocabulary.md` has the
+//! reasons; a ✗ there stands behind every phrase of this list.
 
 use std::path::Path;
 
@@ -33,23 +33,27 @@ const PHRASES: &[(&str, &str)] = &[
 /// The page that lists the phrases, and so uses them.
 const VOCABULARY: &str = "docs/vocabulary.md";
 
-/// Each use in the repository's pages, as `FILE: line N: what to write`.
+/// What the program prints, as tests keep it.
+const PRINTED: &str = "tests/cli/snapshots";
+
+/// Each use in the repository's pages and in what the program prints, as `FILE: line N: what to write`.
 pub(super) fn faults() -> Result<Vec<String>> {
     let mut faults = Vec::new();
     for page in ["README.md", "CONTRIBUTING.md", "SECURITY.md"] {
         look(Path::new(page), &mut faults)?;
     }
-    below(Path::new("docs"), &mut faults)?;
+    below(Path::new("docs"), "md", &mut faults)?;
+    below(Path::new(PRINTED), "snap", &mut faults)?;
     Ok(faults)
 }
 
-fn below(folder: &Path, faults: &mut Vec<String>) -> Result<()> {
+fn below(folder: &Path, ending: &str, faults: &mut Vec<String>) -> Result<()> {
     let entries = std::fs::read_dir(folder).with_context(|| folder.display().to_string())?;
     for entry in entries {
         let path = entry?.path();
         if path.is_dir() {
-            below(&path, faults)?;
-        } else if path.extension().is_some_and(|end| end == "md") && path != Path::new(VOCABULARY) {
+            below(&path, ending, faults)?;
+        } else if path.extension().is_some_and(|end| end == ending) && path != Path::new(VOCABULARY) {
             look(&path, faults)?;
         }
     }

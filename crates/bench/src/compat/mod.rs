@@ -74,7 +74,7 @@ fn argument(text: &str) -> Result<Argument<'_>, Refused> {
         Some('\u{2010}'..='\u{2015}' | '\u{2212}') => Err(Refused::new(
             format!("`{text}`"),
             "it begins with a dash that is no `-`, as web pages print it",
-            "type the dash anew",
+            "type the dash again",
         )),
         Some(_) => Ok(Argument::Name(text)),
     }

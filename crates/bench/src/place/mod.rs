@@ -164,7 +164,7 @@ pub enum PlaceError {
     },
     /// No whole number of requests of every size fits.
     #[error(
-        "a span of {span} holds no whole number of requests of all sizes; expected at least {least}, the least common multiple of {sizes}; ask for a larger span or fewer sizes"
+        "a span of {span} does not hold a whole number of requests of all sizes; expected at least {least}, the least common multiple of {sizes}; ask for a larger span or fewer sizes"
     )]
     SpanTooSmall {
         /// What was asked for.

@@ -10,7 +10,7 @@ use straddle_workload::offset::Offset;
 pub enum NotPermitted {
     /// Because of where it would start.
     #[error(
-        "offset {name} ({at}) is no multiple of {unit}, which direct I/O needs here ({layer}): {arithmetic}; {hint}, or go through the page cache with --buffered (which measures memory, not storage)",
+        "offset {name} ({at}) is not a multiple of {unit}, which direct I/O needs here ({layer}): {arithmetic}; {hint}, or go through the page cache with --buffered (which measures memory, not storage)",
         at = both_ways(*offset),
         unit = both_ways(unit.bytes()),
         arithmetic = straddle_rules::division(*offset, Grid::new(*unit)),
@@ -28,7 +28,7 @@ pub enum NotPermitted {
     },
     /// Because of its length.
     #[error(
-        "requests of {len} are no multiple of {unit}, which direct I/O needs here ({layer}): {arithmetic}; take {least} or a multiple of it, or go through the page cache with --buffered (which measures memory, not storage)",
+        "requests of {len} are not a multiple of {unit}, which direct I/O needs here ({layer}): {arithmetic}; take {least} or a multiple of it, or go through the page cache with --buffered (which measures memory, not storage)",
         len = both_ways(size.bytes()),
         unit = both_ways(unit.bytes()),
         arithmetic = straddle_rules::division(size.bytes(), Grid::new(*unit)),
@@ -44,7 +44,7 @@ pub enum NotPermitted {
     },
     /// Because of its distance from the one before it.
     #[error(
-        "a stride of {len} is no multiple of {unit}, which direct I/O needs here ({layer}): {arithmetic}; take {least} or a multiple of it, or go through the page cache with --buffered (which measures memory, not storage)",
+        "a stride of {len} is not a multiple of {unit}, which direct I/O needs here ({layer}): {arithmetic}; take {least} or a multiple of it, or go through the page cache with --buffered (which measures memory, not storage)",
         len = both_ways(stride.bytes()),
         unit = both_ways(unit.bytes()),
         arithmetic = straddle_rules::division(stride.bytes(), Grid::new(*unit)),
@@ -176,7 +176,7 @@ mod tests {
         let error = check(&sizes, 4096).expect_err("4K sectors");
         assert_eq!(
             error.to_string(),
-            "offset unaligned (31.5 KiB = 63 sectors = 32,256 B) is no multiple of 4 KiB = 8 sectors = 4,096 B, which direct I/O needs here (the sector of sda): \
+            "offset unaligned (31.5 KiB = 63 sectors = 32,256 B) is not a multiple of 4 KiB = 8 sectors = 4,096 B, which direct I/O needs here (the sector of sda): \
              32,256 = 7 × 4,096 + 3,584; try 28 KiB = 7 × 4 KiB, which is off a grid of 8 KiB and of every larger power of two just as well, \
              or go through the page cache with --buffered (which measures memory, not storage)"
         );

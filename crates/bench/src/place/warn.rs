@@ -123,7 +123,7 @@ impl Scene<'_> {
                 facts.join("; "),
             ),
             advice: if is_file {
-                "Make the file anew on an emptier filesystem, all of its space in one go (`fallocate -l SIZE FILE`; `filefrag -v FILE` shows the pieces), ask for a \
+                "Re-create the file on an emptier filesystem, all of its space in one go (`fallocate -l SIZE FILE`; `filefrag -v FILE` shows the pieces), ask for a \
                  smaller span, or measure on a device itself (--destroy-data)."
             } else {
                 "Ask for a span that fits into one of its segments (`straddle check` on the device shows them), or put the volume together first (`pvmove`, or a new \

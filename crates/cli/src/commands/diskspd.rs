@@ -76,7 +76,7 @@ fn open(command: &Command, stop: &AtomicBool) -> anyhow::Result<Vec<Opened>> {
             for (target, file) in command.targets.iter().zip(files) {
                 if let Some(size) = command.create.filter(|size| *size < file.size) {
                     output::remark(&format!(
-                        "{target} has {} and keeps them; its first {size} are used, as -c says (diskspd makes a file of another length anew)",
+                        "{target} has {} and keeps them; its first {size} are used, as -c says (diskspd re-creates a file of another length)",
                         file.size
                     ));
                 }
@@ -96,7 +96,7 @@ fn other_length(command: &Command, error: anyhow::Error) -> anyhow::Error {
     });
     match lengths.next_back() {
         Some((target, found, wanted)) => anyhow::anyhow!(
-            "{}; with -c diskspd makes a file of another length anew, and {target} has {found} instead of {wanted}: leave -c out to read it as it is",
+            "{}; with -c diskspd re-creates a file of another length, and {target} has {found} instead of {wanted}: leave -c out to read it as it is",
             output::chain(&error)
         ),
         None => error,

@@ -425,7 +425,7 @@ fn stays(level: &str) -> Vec<String> {
 }
 
 fn notes(chunk: bool) -> Vec<String> {
-    let set = "filesystems above keep the stride and stripe width that they were made with: set them anew (tune2fs -E stride=…, mount option \
+    let set = "filesystems above keep the stride and stripe width that they were made with: set them again (tune2fs -E stride=…, mount option \
                sunit=…)";
     chunk.then(|| set.to_owned()).into_iter().collect()
 }

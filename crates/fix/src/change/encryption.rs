@@ -81,7 +81,7 @@ fn blockers(layer: &Layer) -> Vec<String> {
     }
     if layer.text(Key::Integrity).is_some() {
         out.push(
-            "it has integrity tags, which lie among the data: make it anew and copy the files"
+            "it has integrity tags, which lie among the data: re-create it and copy the files"
                 .to_owned(),
         );
     }
@@ -117,7 +117,7 @@ fn payload(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Payload>> 
         How::Refill { bytes: from.len() }
     };
     let mut notes = vec![
-        "the volume key, cipher and UUID stay, so that what is encrypted is moved as it is; passphrases are asked for anew, and those of \
+        "the volume key, cipher and UUID stay, so that what is encrypted is moved as it is; passphrases are asked for again, and those of \
          other key slots, and tokens (TPM, FIDO2, Clevis), must be added again"
             .to_owned(),
     ];
@@ -186,7 +186,7 @@ fn sector(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Sector>> {
     let mut blockers = blockers(layer);
     if !size.is_multiple_of(to) {
         blockers.push(format!(
-            "the payload is no multiple of the new sector: {}",
+            "the payload is not a multiple of the new sector: {}",
             division(size, Grid::new(to))
         ));
     }

@@ -127,7 +127,7 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Hints>> {
 fn refused_by_xfs(layer: &Layer, hints: &Hints, old: Bytes) -> Option<String> {
     let unit = Unit::try_from(hints.stripe_unit).ok()?;
     let again = format!(
-        "the kernel refuses to mount it with them. Made again, it has them: mkfs.xfs -d su={},sw={}",
+        "the kernel refuses to mount it with them. Re-created, it has them: mkfs.xfs -d su={},sw={}",
         unit.get(),
         hints.full_stripe.get() / unit.get()
     );
@@ -139,7 +139,7 @@ fn refused_by_xfs(layer: &Layer, hints: &Hints, old: Bytes) -> Option<String> {
     let group = layer.bytes(Key::AllocationGroupSize)?.value;
     (!group.is_multiple_of(unit)).then(|| {
         format!(
-            "allocation groups of {} are no whole number of stripe units of {unit}: {again}",
+            "allocation groups of {} are not a whole number of stripe units of {unit}: {again}",
             both_ways(group)
         )
     })

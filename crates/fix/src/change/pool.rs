@@ -123,7 +123,7 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Pool>> {
         notes: vec![
             "zpool replace and zpool attach keep the old ashift. With other disks at hand: zpool create -o ashift=… NEW …, zfs snapshot -r, \
              zfs send -R | zfs receive -F -d NEW; then nothing is destroyed before the copy was looked at. Otherwise the stream is kept in a file, \
-             and the pool is made again on its own disks; zpool properties, spares and caches must be set again"
+             and the pool is re-created on its own disks; zpool properties, spares and caches must be set again"
                 .to_owned(),
         ],
         blockers,

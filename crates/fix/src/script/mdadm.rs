@@ -45,7 +45,7 @@ fn step(writer: &Writer<'_>, step: &Step) -> Result<String, Refusal> {
         all = members.join(" "),
         size = array.size.get(),
     );
-    out += "# The metadata are written anew; the places of the data are what changes.\n";
+    out += "# The metadata are written again; the places of the data are what changes.\n";
     create(&mut out, array, n, &members)?;
     let _ = write!(
         out,

@@ -125,7 +125,7 @@ pub(super) fn script(order: &Order<'_>, frame: &Frame) -> Result<String, Refusal
 }
 
 const EMPTY: &str = "# With -DiskIsEmpty it is for a disk of the same size without a table: one that takes the place of the old, or an array that its\n\
-    # controller has made again with another stripe unit. It initialises that, and makes the same partitions.\n";
+    # controller has re-created with another stripe unit. It initialises that, and makes the same partitions.\n";
 
 const BACKUP: &str = r#"if (-not $ContentsAreBackedUp -and -not $WhatIfPreference) {
     throw 'refused, nothing was written: what is on its volumes will be gone; copy it away, try the copy, and say -ContentsAreBackedUp'

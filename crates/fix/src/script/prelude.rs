@@ -108,7 +108,7 @@ pub(super) fn options(choices: &[&Choice], keeps: bool) -> String {
     let mut none = "*";
     if keeps {
         usage += " [FOLDER]";
-        presets += "# Where logs, and copies of what is made again, are kept: not on a disk that is changed.\nfolder=.\n";
+        presets += "# Where logs, and copies of what is re-created, are kept: not on a disk that is changed.\nfolder=.\n";
         none = "-*";
     }
     let _ = writeln!(cases, "    {none}) usage ;;");

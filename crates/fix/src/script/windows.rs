@@ -168,7 +168,7 @@ impl<'a> Part<'a> {
             (true, Some(name)) if is_data => name,
             _ => {
                 return Err(Refusal::Unknown(format!(
-                    "what {} holds is not known, or nothing that can be made again and filled from a backup; capture fsutil fsinfo \
+                    "what {} holds is not known, or nothing that can be re-created and filled from a backup; capture fsutil fsinfo \
                      ntfsinfo or Get-Volume as well",
                     layer.name
                 )));

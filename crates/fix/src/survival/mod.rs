@@ -410,7 +410,7 @@ fn kept_bytes(now: &Stack, steps: &[Step], id: LayerId) -> Result<(u64, u64), &'
                     continue;
                 };
                 if matches!(step.how, How::Refill { .. }) {
-                    return Err("it is made again, and its files are copied back");
+                    return Err("it is re-created, and its files are copied back");
                 }
                 if entry.shrinks() {
                     return Err("it is made shorter, which moves what is in it");
@@ -422,8 +422,8 @@ fn kept_bytes(now: &Stack, steps: &[Step], id: LayerId) -> Result<(u64, u64), &'
             }
             Change::Hints(_) => return Err("its own tool writes to it"),
             Change::EncryptionSector(_) => return Err("it is encrypted again"),
-            Change::Filesystem(_) | Change::Pool(_) => return Err("it is made again"),
-            _ if matches!(step.how, How::Refill { .. }) => return Err("it is made again"),
+            Change::Filesystem(_) | Change::Pool(_) => return Err("it is re-created"),
+            _ if matches!(step.how, How::Refill { .. }) => return Err("it is re-created"),
             _ => {}
         }
     }

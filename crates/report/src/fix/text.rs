@@ -347,7 +347,7 @@ fn next(plan: &Plan, ways: Ways<'_>, width: usize, out: &mut String) {
     let refill: Vec<&str> = tools.iter().filter(refills).map(|tool| tool.name).collect();
     if !refill.is_empty() {
         let text = format!(
-            "{}: nothing is moved; filesystems are made again, and files copied away before and back afterwards",
+            "{}: nothing is moved; filesystems are re-created, and files copied away before and back afterwards",
             refill.join(", ")
         );
         prose(out, width, 2, &text);

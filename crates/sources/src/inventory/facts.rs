@@ -265,7 +265,7 @@ fn narrow(
         found.push(Anomaly::between(
             AnomalyKind::Misprint,
             format!(
-                "{what} {} is no whole number of sectors; {} is used",
+                "{what} {} is not a whole number of sectors; {} is used",
                 wrong.value, right.value
             ),
             wrong.source.clone(),

@@ -55,7 +55,7 @@ pub(super) fn schema(schema: arrow_ipc::Schema<'_>) -> io::Result<Schema> {
     if schema.endianness() != Endianness::Little {
         return Err(io::Error::new(
             io::ErrorKind::Unsupported,
-            "its numbers begin with their highest byte: write it anew on another machine",
+            "its numbers begin with their highest byte: write it again on another machine",
         ));
     }
     decoded(|| try_fb_to_schema(schema))

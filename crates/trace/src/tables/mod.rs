@@ -69,11 +69,11 @@ impl Kind {
         match head {
             [b'P', b'A', b'R', b'1', ..] => Some(Kind::Parquet),
             [b'P', b'A', b'R', b'E', ..] => Some(Kind::Refused(
-                "an encrypted Parquet file: write it anew without encryption",
+                "an encrypted Parquet file: write it again without encryption",
             )),
             [b'A', b'R', b'R', b'O', b'W', b'1', 0, 0, ..] => Some(Kind::ArrowFile),
             [b'F', b'E', b'A', b'1', ..] => Some(Kind::Refused(
-                "a Feather file in version 1, which Arrow gave up: write it anew, with pyarrow.feather.write_feather(table, path)",
+                "a Feather file in version 1, which Arrow gave up: write it again, with pyarrow.feather.write_feather(table, path)",
             )),
             // The mark that a message follows, and the length of its description, which is padded.
             [0xff, 0xff, 0xff, 0xff, length @ ..] => {

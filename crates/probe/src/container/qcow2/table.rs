@@ -136,7 +136,7 @@ impl Table {
         };
         if !offset.is_multiple_of(self.cluster()) {
             let unit = Bytes::new(self.cluster());
-            return Err(say(&format!("no multiple of {}", unit.grouped())).into());
+            return Err(say(&format!("not a multiple of {}", unit.grouped())).into());
         }
         // A table that is its own L2 table would give entries without end.
         let l1_end = self.l1_start.saturating_add(self.l1_len());

@@ -158,7 +158,7 @@ impl Head {
                     && database.overlaps(data)
                 {
                     let detail = format!(
-                        "the data area, bytes {} to {}, and the database at byte {} overlap; expected one behind the other",
+                        "the data area, bytes {} to {}, and the database at byte {} overlap; expected one after another",
                         data.start().grouped(),
                         data.end().grouped(),
                         database.start().grouped()

@@ -145,7 +145,7 @@ fn finding(context: &Context<'_>, id: LayerId, layer: &Layer) -> Option<Finding>
         finding = finding.evidence(&size.source, format!("size = {}", size.value));
     }
     Some(finding.help(
-        "nothing to fix if many independent requests are spread over all of it; for sequential work, stripe it when it is made anew",
+        "nothing to fix if many independent requests go to all of it; for sequential work, stripe it when it is re-created",
     ))
 }
 

@@ -79,7 +79,7 @@ fn whole_mib(id: LayerId, layer: &Layer, file: &str) -> Option<Finding> {
     }
     let wanted = size.value.get().div_ceil(MIB);
     let title = format!(
-        "{file}: virtual size {} B is no whole number of MiB",
+        "{file}: virtual size {} B is not a whole number of MiB",
         size.value.grouped()
     );
     let mut finding = Finding::new(RULE.code, Severity::Warning, id, title)
@@ -219,7 +219,7 @@ fn old_footer(
             length.grouped(),
             footer.value.grouped()
         ))
-        .note("the file is no whole number of sectors; a reader that looks exactly 512 bytes before its end takes it for a raw disk")
+        .note("the file is not a whole number of sectors; a reader that looks exactly 512 bytes before its end takes it for a raw disk")
         .help(format!(
             "qemu-img finds it when told the format: qemu-img convert -f vpc -O vhdx {file} {}",
             renamed(file, ".vhdx")

@@ -66,7 +66,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             None => (
                 Severity::Note,
                 format!(
-                    "{file} the end of the log was written anew for sectors of {lies_on} bytes"
+                    "{file} the end of the log was written again for sectors of {lies_on} bytes"
                 ),
                 "the same sectors on every replica: fsutil fsinfo sectorinfo X:",
             ),

@@ -73,7 +73,7 @@ fn impossible(context: &Context<'_>, id: LayerId, layer: &Layer) -> Option<Findi
         .only_below(id)
         .map(|disk| logical_sector(context, disk))?;
     let title = format!(
-        "{} cannot start at {}: that is no whole number of sectors",
+        "{} cannot start at {}: that is not a whole number of sectors",
         layer.name,
         told(*shown)
     );
@@ -82,7 +82,7 @@ fn impossible(context: &Context<'_>, id: LayerId, layer: &Layer) -> Option<Findi
     let finding = match shown.known() {
         Some(start) => finding.arithmetic(division(start, sector)),
         None => finding.arithmetic(format!(
-            "no multiple of {} lies in {shown}",
+            "not a multiple of {} lies in {shown}",
             sector.bytes().grouped()
         )),
     };

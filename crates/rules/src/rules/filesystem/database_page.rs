@@ -62,7 +62,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             let what = if fits {
                 "start inside a physical sector"
             } else {
-                "are no whole number of physical sectors"
+                "are not a whole number of physical sectors"
             };
             let title = format!("{}: pages of {size} {what} of {sector}", layer.name);
             let finding = if fits {

@@ -53,7 +53,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                     sector,
                 )
                 .map(|finding| {
-                    finding.help("make it anew with mkfs.xfs -s size=4096 and copy the files")
+                    finding.help("re-create it with mkfs.xfs -s size=4096 and copy the files")
                 }),
             );
         }

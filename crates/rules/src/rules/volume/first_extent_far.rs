@@ -119,7 +119,7 @@ fn finding(
     let mebibyte = Unit::new(1 << 20)?;
     if !start.is_multiple_of(mebibyte) {
         finding = finding.note(format!(
-            "it is no multiple of 1 MiB either: {} bytes more",
+            "it is not a multiple of 1 MiB either: {} bytes more",
             start.div_rem(mebibyte).1.grouped()
         ));
     }

@@ -52,7 +52,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             continue;
         }
         let title = format!(
-            "{} lies on {} disks one behind the other: they do not share its load",
+            "{} lies on {} disks one after another: they do not share its load",
             layer.name,
             disks.len()
         );
@@ -78,7 +78,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
         findings.push(
             finding
                 .note("what lies close together shares one disk: its throughput and its queue are those of one")
-                .help("where throughput matters, make a striped volume anew (diskpart: create volume stripe disk=1,2) and restore into it"),
+                .help("where throughput matters, re-create it as a striped volume (diskpart: create volume stripe disk=1,2) and restore into it"),
         );
     }
 }

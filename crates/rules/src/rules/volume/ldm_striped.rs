@@ -101,7 +101,7 @@ fn on_known(
 }
 
 const HELP: &str =
-    "make the volume anew on disks whose data area begins at 1 MiB, and restore into it";
+    "re-create the volume on disks whose data area begins at 1 MiB, and restore into it";
 
 fn on_unknown(
     context: &Context<'_>,

@@ -62,7 +62,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                     .evidence(&grid.fact.source, format!("full stripe = {full}"))
                     .arithmetic(line.arithmetic())
                     .note("writes of whole full stripes go straight to the disks; smaller ones through the journal of the space, twice")
-                    .help("for a space made anew: New-VirtualDisk … -NumberOfColumns 3 -Interleave 32KB, formatted with an allocation unit of 64 KiB"),
+                    .help("for a space re-created: New-VirtualDisk … -NumberOfColumns 3 -Interleave 32KB, formatted with an allocation unit of 64 KiB"),
             );
         }
     }

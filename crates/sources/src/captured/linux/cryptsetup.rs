@@ -328,7 +328,7 @@ fn note(
     };
     if many {
         thing.remarks.push(remark(
-            "it has several segments: it is being encrypted anew, and parts of it lie elsewhere until that is done",
+            "it has several segments: it is being encrypted again, and parts of it lie elsewhere until that is done",
         ));
     } else {
         thing.size = segment.size.map(|size| size.map(Interval::exact));

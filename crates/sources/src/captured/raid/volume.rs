@@ -264,7 +264,7 @@ impl<'t> Volume<'t> {
             let (columns, rest) = full.bytes().div_rem(strip);
             if rest != Bytes::ZERO {
                 let detail = format!(
-                    "a full stripe of {} is no whole number of strips of {}",
+                    "a full stripe of {} is not a whole number of strips of {}",
                     full, strip
                 );
                 self.contradiction(detail, &line, &strip_line, notes);
