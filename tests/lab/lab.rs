@@ -98,7 +98,9 @@ fn every_case_holds() {
             if in_soak && says(script, MORE_IN_SOAK) {
                 name += "-soak";
             }
-            let compare = || insta::assert_snapshot!(name.as_str(), outcome.stdout);
+            // The C library of a debug build has another name for it than that of what is shipped.
+            let said = outcome.stdout.replace("Input/output error", "I/O error");
+            let compare = || insta::assert_snapshot!(name.as_str(), said);
             std::panic::catch_unwind(AssertUnwindSafe(|| settings.bind(compare)))
                 .is_err()
                 .then_some(name)

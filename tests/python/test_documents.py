@@ -18,18 +18,27 @@ def image(tmp_path_factory):
     return path
 
 
+def checked(*arguments):
+    """What the command says of targets, without what to type next, which is only its own."""
+    found = document("check", *arguments)
+    for target in found["targets"]:
+        target.pop("next", None)
+    return found
+
+
 def test_check(image):
+    assert document("check", image)["targets"][0]["next"]["fix"] == f"straddle fix {image}"
     found = straddle.check(image)
-    assert found == document("check", image)
+    assert found == checked(image)
     codes = {finding["code"] for target in found["targets"] for finding in target["findings"]}
     assert codes, "sector 63 is misaligned"
-    assert straddle.check([image], io=["64K"]) == document("check", image, "--io", "64K")
+    assert straddle.check([image], io=["64K"]) == checked(image, "--io", "64K")
 
 
 def test_several_targets_and_failures(image):
     missing = image.parent / "missing.img"
     found = straddle.check([image, missing])
-    assert found == document("check", image, missing)
+    assert found == checked(image, missing)
     assert found["failures"][0]["target"] == str(missing)
 
 

@@ -165,7 +165,7 @@ fn compare(musl: &Path, windows: &Path) -> Result<()> {
         }
         let text = String::from_utf8(output.stdout)?.replace("\r\n", "\n");
         // What moves partitions in place here makes a new file there.
-        Ok((output.status.code(), text.replace(" -o NEW\n", "\n")))
+        Ok((output.status.code(), text.replace(" -o NEW", "")))
     };
     let linux = |args: &[&str]| -> Result<(Option<i32>, String)> {
         let output = Command::new(std::env::current_dir()?.join(musl))

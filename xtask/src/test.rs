@@ -266,11 +266,11 @@ fn everything(rest: &[&str]) -> Result<()> {
     let mut small = of(&small);
     small.args(["--lib", "--bins"]);
     let small = Beside::start("tests of the crates", &mut nicer(&small))?;
+    shipped.finish()?;
     // What runs under Wine begins with building a program and tests for Windows, each on one processor.
     let mut wine = of(&[OF_THE_COMMAND[0]]);
     wine.args(["--", WINDOWS]);
     let wine = Beside::start("the command under Windows", &mut nicer(&wine))?;
-    shipped.finish()?;
     // All else has what processors have left: guests that serve a load keep their time.
     let lab = Beside::start("the lab", &mut of(&[LAB]))?;
     let mut command = of(OF_THE_COMMAND);

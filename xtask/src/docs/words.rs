@@ -53,7 +53,8 @@ fn below(folder: &Path, ending: &str, faults: &mut Vec<String>) -> Result<()> {
         let path = entry?.path();
         if path.is_dir() {
             below(&path, ending, faults)?;
-        } else if path.extension().is_some_and(|end| end == ending) && path != Path::new(VOCABULARY) {
+        } else if path.extension().is_some_and(|end| end == ending) && path != Path::new(VOCABULARY)
+        {
             look(&path, faults)?;
         }
     }

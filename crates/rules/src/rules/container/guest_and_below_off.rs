@@ -78,7 +78,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             finding = finding.arithmetic(format!(
                 "worst price now: +{}; {alone}the virtual disk converted alone: +{}; both: +0%",
                 prices.worst(),
-                disk_moved.worst()
+                disk_converted.worst()
             ));
             let finding = finding.help(
                 "fix both: convert the virtual disk, then move the guest's partition to 1 MiB",
