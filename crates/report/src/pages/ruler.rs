@@ -3,7 +3,7 @@
 use straddle_geometry::{Bytes, Unit};
 
 use super::block::{Picture, Ruler, RulerData, RulerGrid, RulerPanel, Table};
-use super::chart::{Screen, length, line, lines, picture, room, short, text};
+use super::chart::{LINE, Screen, length, line, lines, picture, room, short, text};
 use crate::views::{View, ViewGrid};
 use std::fmt::Write;
 
@@ -247,11 +247,11 @@ impl Scale {
         top: f64,
         out: &mut String,
     ) -> (f64, Vec<f64>) {
-        let label = if self.above { 18.0 } else { 0.0 };
+        let label = if self.above { LINE } else { 0.0 };
         let row = label + GAP + BAND + 6.0;
         let room = room(self.right - MARGIN);
         let head = lines(out, (MARGIN, top + 20.0), "head", &panel.title, room);
-        let from = top + 12.0 + length(head) * 18.0;
+        let from = top + 12.0 + length(head) * LINE;
         let bands: Vec<f64> = (0..drawn.len())
             .map(|index| from + length(index) * row + label + GAP)
             .collect();

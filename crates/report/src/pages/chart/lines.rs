@@ -132,17 +132,13 @@ impl Lines<'_> {
         line(&mut out, "zero", (left, bottom), (right, bottom));
         let upwards = format!("upwards: {}", self.y);
         let both = length(upwards.chars().count() + self.x.chars().count() + 3) * CHARACTER;
-        let from = if both < right - left {
-            left
-        } else {
-            text(&mut out, 8.0, under + LINE, "quiet", &upwards);
+        let is_one_line = both < right - left;
+        let from = if is_one_line { left } else { 8.0 };
+        text(&mut out, from, under + LINE, "quiet", &upwards);
+        if !is_one_line {
             under += LINE;
-            8.0
-        };
-        text(&mut out, right, under + LINE, "quiet end", self.x);
-        if from == left {
-            text(&mut out, left, under + LINE, "quiet", &upwards);
         }
+        text(&mut out, right, under + LINE, "quiet end", self.x);
         if self.diagonal {
             let least = points().map(|p| p.x.max(p.y)).fold(f64::INFINITY, f64::min);
             let far = points().map(|p| p.x.min(p.y)).fold(0.0, f64::max);

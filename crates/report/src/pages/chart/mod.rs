@@ -15,6 +15,7 @@ use std::fmt::Write;
 
 use super::block::Picture;
 use crate::escape::xml;
+use crate::text::page::folded;
 
 /// Height of a line of text.
 pub(crate) const LINE: f64 = 18.0;
@@ -110,20 +111,12 @@ pub(crate) fn lines(
     words: &str,
     room: usize,
 ) -> usize {
-    let mut line = String::new();
-    let mut count = 0;
-    for word in words.split(' ') {
-        if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > room {
-            text(out, x, y + length(count) * LINE, class, &line);
-            (line, count) = (String::new(), count + 1);
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(&short(word, room));
+    let lines = folded(words, room);
+    for (index, line) in lines.iter().enumerate() {
+        let y = y + length(index) * LINE;
+        text(out, x, y, class, &short(line, room));
     }
-    text(out, x, y + length(count) * LINE, class, &line);
-    count + 1
+    lines.len()
 }
 
 /// A name of at most `most` characters.

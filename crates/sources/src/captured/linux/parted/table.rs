@@ -84,7 +84,8 @@ pub(super) fn rows<'t>(
     found
 }
 
-/// True for a number, and a place or a length, where the rest of a row is missing.
+/// True for a number, and a place or a length, where the rest of a row is missing. Above the first row stands what is no table,
+/// so that a number alone says nothing there.
 fn is_cut_row(line: &Line<'_>) -> bool {
     let mut words = line.text.split_whitespace();
     let number = words.next().and_then(|word| word.parse::<u64>().ok());
