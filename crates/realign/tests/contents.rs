@@ -81,10 +81,11 @@ fn mounted(path: &Path, options: &str) -> (PathBuf, PathBuf) {
     let [path_text, at_text, dirty_text] =
         [path, &at, &dirty].map(|path| path.to_str().expect("plain"));
     tool("mount", &["-o", options, path_text, at_text], "");
+    let written = format!("of={at_text}/file");
     let copied = std::panic::catch_unwind(|| {
-        let file = fs::File::create(at.join("file")).expect("creates");
-        file.write_all_at(&[7; 70_000], 0).expect("writes");
-        file.sync_all().expect("syncs");
+        // Another process writes the file: what a test beside this one starts would hold one that is open here, until its own program runs, and the mount would be busy.
+        let args = ["if=/dev/zero", &written, "bs=70000", "count=1"];
+        tool("dd", &[&args[..], &["conv=fsync", "status=none"]].concat(), "");
         tool("cp", &["--sparse=always", path_text, dirty_text], "");
     });
     tool("umount", &[at_text], "");
