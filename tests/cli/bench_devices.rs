@@ -156,7 +156,7 @@ fn a_device_of_an_interrupted_run_is_known_until_somebody_writes_a_mark() {
     let text = fs::read_to_string(&path).expect("kept");
     let cut: String = text.split_inclusive('\n').take(6).collect();
     fs::write(&path, &cut).expect("writable");
-    // A run that begins anew does not know it.
+    // A run that starts over does not know it.
     let other = here.path().join("other");
     fs::create_dir(&other).expect("writable");
     let run = bench(&other, &device.0, &[]);

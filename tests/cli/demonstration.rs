@@ -207,7 +207,7 @@ fn same(what: &str, stated: (u128, u128), sum: u128, bytes: u128) {
     );
 }
 
-/// Whether a grid of this role is read and written anew when it is written in part.
+/// Whether a grid of this role is read and rewritten when it is written in part.
 fn is_rewritten(role: &str) -> bool {
     match role {
         "physical-sector" => true,

@@ -1,4 +1,4 @@
-//! `straddle fix` on filesystems, LUKS and ZFS: what is made on the wrong grid by the real tools is put right by the script, and
+//! `straddle fix` on filesystems, LUKS and ZFS: what is made on the wrong grid by the real tools is repaired by the script, and
 //! `--verify` and `check` find every promise kept. Of filesystems that are not empty every second is tried, with `STRADDLE_SOAK=1` all.
 
 mod luks;
@@ -145,14 +145,14 @@ fn carried_out(way: &Way, uuid: &str) {
 }
 
 #[test]
-fn filesystems_are_put_right_in_images() {
+fn filesystems_are_repaired_in_images() {
     for way in FILESYSTEMS {
         carried_out(way, UUID);
     }
 }
 
 #[test]
-fn filesystems_are_put_right_in_partitions() {
+fn filesystems_are_repaired_in_partitions() {
     // mkfs.btrfs, which may run beside this, takes none that is on a loop device.
     let uuid = UUID.replace('1', "7");
     for way in PARTITIONS {

@@ -59,7 +59,7 @@ fn converted(folder: &Path, name: &str, expected: &str, codes: &[&str]) -> (Outp
     (run, expected.to_owned())
 }
 
-fn is_mended(folder: &Path, new: &str, run: &Output) {
+fn is_repaired(folder: &Path, new: &str, run: &Output) {
     assert!(run.status.success(), "{new}: {run:?}");
     let compared = tool(
         "qemu-utils",
@@ -130,7 +130,7 @@ fn every_kind_that_is_off_the_grid_is_converted_and_is_on_it_then() {
         );
         let before = fs::read(folder.join(old)).expect("readable");
         let (run, new) = converted(folder, old, new, codes);
-        is_mended(folder, &new, &run);
+        is_repaired(folder, &new, &run);
         assert!(
             before == fs::read(folder.join(old)).expect("readable"),
             "{old} was written to"
@@ -160,7 +160,7 @@ fn a_chain_of_four_files_becomes_one() {
          qemu-io -f raw -c 'write -P 7 40M 64k' raw.img > /dev/null",
     );
     let (run, new) = converted(folder, "four.qcow2", "four.aligned.qcow2", &["STR417"]);
-    is_mended(folder, &new, &run);
+    is_repaired(folder, &new, &run);
 }
 
 #[test]
@@ -471,9 +471,9 @@ fn another_virtual_disk_is_refused_before_it_is_changed() {
     refused("gone", "does not exist");
 }
 
-/// A filesystem in a partition of a virtual disk: made again where it lies, in the new file.
+/// A filesystem in a partition of a virtual disk: re-created where it lies, in the new file.
 #[test]
-fn a_filesystem_in_a_virtual_disk_is_made_again_in_a_new_one() {
+fn a_filesystem_in_a_virtual_disk_is_recreated_in_a_new_one() {
     let folder = in_memory();
     let folder = folder.path();
     shell(

@@ -324,7 +324,7 @@ fn the_sample_has_every_class_of_ways() {
 }
 
 #[test]
-fn every_way_is_mended_and_keeps_its_contents() {
+fn every_way_is_repaired_and_keeps_its_contents() {
     assert!(WAYS.len() >= 30);
     let ways: Vec<&Way> = WAYS
         .iter()

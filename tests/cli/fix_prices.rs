@@ -1,4 +1,4 @@
-//! What plans say that scripts read, write and need, held against what they do; and verdicts as the command gives them.
+//! What plans say that scripts read, write and need, compared with what they do; and verdicts as the command gives them.
 
 use crate::support::{straddle, tool};
 use serde_json::Value;
@@ -611,7 +611,7 @@ fn where_no_mix_is_given_the_workload_decides_or_is_said_not_to() {
 }
 
 #[test]
-fn a_whole_filesystem_is_not_made_again_beside_what_has_a_price() {
+fn a_whole_filesystem_is_not_recreated_beside_what_has_a_price() {
     let folder = tempfile::tempdir().expect("a folder");
     let here = folder.path();
     image(here, "disk.raw", 420, "dos", &[]);

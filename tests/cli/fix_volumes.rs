@@ -77,7 +77,7 @@ fn refusal(folder: &Path) -> String {
 }
 
 #[test]
-fn an_array_whose_data_begin_off_the_sectors_is_made_again() {
+fn an_array_whose_data_begin_off_the_sectors_is_recreated() {
     let folder = tempfile::tempdir().expect("temporary folder");
     let folder = folder.path();
     let members = members("raid5", folder, |number, bytes| {

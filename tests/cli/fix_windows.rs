@@ -176,7 +176,7 @@ fn on_windows_2003_the_volume_is_formatted_behind_diskpart() {
 }
 
 #[test]
-fn a_server_that_was_made_again_keeps_the_promises() {
+fn a_server_that_was_recreated_keeps_the_promises() {
     let folder = tempfile::tempdir().expect("a folder");
     for (mut server, from, to) in [
         (servers::w2003("SQLDATA"), "32256", "1048576"),
@@ -472,7 +472,7 @@ fn esxi(text: &str, options: &[&str], changes: &[(&str, &str)]) -> (i32, String,
 }
 
 #[test]
-fn a_datastore_is_made_again_when_it_is_the_right_one_and_empty() {
+fn a_datastore_is_recreated_when_it_is_the_right_one_and_empty() {
     let text = script(&servers::esx3("san 1"), "parted-util");
     crate::support::lint(&text);
 

@@ -243,7 +243,7 @@ fn a_stack_gives_the_offset_and_what_it_knows_of_the_array() {
 }
 
 #[test]
-fn variants_are_held_against_each_other() {
+fn variants_are_compared_with_each_other() {
     let here = scratch();
     let run = predict(
         here.path(),

@@ -437,7 +437,7 @@ fn pipes_folders_and_packed_files_are_the_same_trace() {
     assert!((1000..4000).contains(&requests), "{requests}");
 }
 
-/// Requests of all kinds: in sectors and inside them, of every length up to 2 MiB, many of them one behind the other.
+/// Requests of all kinds: in sectors and inside them, of every length up to 2 MiB, many of them one after another.
 fn of_all_kinds(path: &Path, requests: u64) {
     use std::io::Write as _;
     let mut out = std::io::BufWriter::new(fs::File::create(path).expect("room"));

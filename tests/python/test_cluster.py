@@ -101,7 +101,7 @@ def test_a_worker_that_is_lost_costs_nothing_but_time(tmp_path, cluster, trace):
     lost = {key(end) for end in ends if end["Task End Reason"]["Reason"] == "ExecutorLostFailure"}
     again = {key(end) for end in ends if end["Task End Reason"]["Reason"] == "Success"}
     assert lost, "no task was lost"
-    assert lost <= again, "a task that was lost was not made again"
+    assert lost <= again, "a task that was lost was not repeated"
 
 
 def test_one_command_submits_a_job(tmp_path, trace):

@@ -13,7 +13,7 @@ use crate::run::{CARGO_OF, as_tests_have_it, cargo, repository, run};
 fn program(name: &str) -> Result<PathBuf> {
     let path = repository().join(PYTHON).join("bin").join(name);
     path.is_file().then_some(path).with_context(|| {
-        format!("{PYTHON}/bin/{name} is missing: tests/python/requirements.txt names it, and `rm -r {PYTHON}` has it installed anew")
+        format!("{PYTHON}/bin/{name} is missing: tests/python/requirements.txt names it, and `rm -r {PYTHON}` has it reinstalled")
     })
 }
 

@@ -217,7 +217,7 @@ fn empty() -> Sample {
 }
 
 /// One experiment: what it proves, how many runs it took, and why it ended. Samples are kept in `pool` from one
-/// experiment to the next: making their histograms anew would take longer than all else.
+/// experiment to the next: making their histograms again would take longer than all else.
 fn experiment(
     setting: &Setting,
     seed: u64,

@@ -1,4 +1,4 @@
-//! Runs on a loop device, held against what the kernel counts there. Needs root, and fails without it: nothing else shows
+//! Runs on a loop device, compared with what the kernel counts there. Needs root, and fails without it: nothing else shows
 //! that requests are counted exactly.
 #![cfg(target_os = "linux")]
 

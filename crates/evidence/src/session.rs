@@ -131,7 +131,7 @@ impl<'g> Session<'g> {
         if inner.text.len() < line.text.len() && self.begin(&inner, hits) {
             return;
         }
-        if !self.begin_anew(line, hits)
+        if !self.start_over(line, hits)
             && hits.may_be_of_others()
             && let Some(what) = others::of(line.text)
         {
@@ -155,7 +155,7 @@ impl<'g> Session<'g> {
     }
 
     /// Whether something begins here, alone or behind what a collector put before its lines.
-    fn begin_anew(&mut self, line: &Line<'_>, hits: Hits) -> bool {
+    fn start_over(&mut self, line: &Line<'_>, hits: Hits) -> bool {
         if !hits.may_begin_behind(line.text) {
             let begins = self.begin(line, hits);
             if begins {

@@ -392,7 +392,7 @@ fn a_long_log_is_decoded_by_more_than_one_line() {
 }
 
 #[test]
-fn a_counter_that_began_anew_is_compared_with_its_own_readings_only() {
+fn a_counter_that_started_over_is_compared_with_its_own_readings_only() {
     let text = "Mon Jun  2 08:00:00 UTC 2025\n   8      16 sdb 91000 0 1456000 364000 20000 0 320000 60000 0 200000 424000\n\
                 Mon Jun  2 09:00:00 UTC 2025\n   8      16 sdb 400 0 6400 1600 300 0 4800 900 0 1200 2500\n\
                 Mon Jun  2 10:00:00 UTC 2025\n   8      16 sdb 92400 0 1478400 371600 20300 0 324800 60900 0 210000 432500\n";

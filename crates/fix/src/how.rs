@@ -18,12 +18,12 @@ pub enum How {
         /// How many bytes.
         bytes: Bytes,
     },
-    /// They are copied away byte by byte, and back when the layer was made again.
+    /// They are copied away byte by byte, and back when the layer was re-created.
     Restore {
         /// How many bytes.
         bytes: Bytes,
     },
-    /// Files, or what a backup program knows of them, are copied away, and back when the layer was made again.
+    /// Files, or what a backup program knows of them, are copied away, and back when the layer was re-created.
     Refill {
         /// How many bytes at most.
         bytes: Bytes,

@@ -182,7 +182,7 @@ impl Verification {
     }
 }
 
-/// Holds a stack against what was promised, and against what must be there. A layer that was made again may have another name: a promise is kept when its
+/// Holds a stack against what was promised, and against what must be there. A layer that was re-created may have another name: a promise is kept when its
 /// finding is not there on the layer of that name, and, where no layer has it, nowhere.
 #[must_use]
 pub fn verify(

@@ -94,7 +94,7 @@ pub mod entry {
 pub trait Sink {
     /// Consecutive whole blocks, the first at `first`: for each the address below in `target`, or a mark of [`entry`].
     ///
-    /// A block at the end of a disk that is no whole number of blocks is not whole: it comes through [`Sink::piece`] or
+    /// A block at the end of a disk that is not a whole number of blocks is not whole: it comes through [`Sink::piece`] or
     /// [`Sink::gap`], cut at the end.
     fn blocks(&mut self, first: Bytes, target: usize, lower: &[u64]);
 

@@ -18,7 +18,7 @@ pub struct Raid {
     pub starts: Vec<Bytes>,
 }
 
-/// Where an array keeps what a lost member is made again from.
+/// Where an array keeps what a lost member is rebuilt from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RaidLayout {
     /// Every column holds everything.

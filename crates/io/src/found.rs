@@ -196,7 +196,7 @@ pub(crate) fn real_path(file: &File, path: &Path) -> io::Result<PathBuf> {
     std::fs::canonicalize(path)
 }
 
-/// What is done in the folder in which descriptors are names, which is kept open: finding it anew takes as long as opening a file. `None`
+/// What is done in the folder in which descriptors are names, which is kept open: finding it again takes as long as opening a file. `None`
 /// without /proc.
 #[cfg(target_os = "linux")]
 fn in_own_folder<T>(then: impl FnOnce(&File) -> T) -> Option<T> {

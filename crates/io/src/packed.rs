@@ -114,7 +114,7 @@ impl<R: Read> Read for Shared<R> {
     }
 }
 
-/// Frames of zstd, one behind the other, as `pzstd` and `cat` write them.
+/// Frames of zstd, one after another, as `pzstd` and `cat` write them.
 struct Frames<R: Read> {
     packed: Shared<R>,
     frame: Option<StreamingDecoder<Shared<R>, FrameDecoder>>,

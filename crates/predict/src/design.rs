@@ -1,7 +1,7 @@
 //! Questions of design: the same workload on variants of a system, each at every offset.
 //!
 //! An axis is a parameter and the values that it takes. Several axes make all combinations. Every combination is simulated
-//! with the same random numbers, so that six disks that are aligned can be held against eight that are not.
+//! with the same random numbers, so that six disks that are aligned can be compared with eight that are not.
 
 use straddle_geometry::{Bytes, Unit};
 use straddle_workload::Workload;
@@ -107,7 +107,7 @@ pub struct Variant {
     pub workload: Workload,
 }
 
-/// Variants held against each other.
+/// Variants compared with each other.
 #[derive(Clone, Debug)]
 pub struct Comparison {
     /// What varies.
@@ -116,7 +116,7 @@ pub struct Comparison {
     pub variants: Vec<Variant>,
     /// The offsets.
     pub offsets: Vec<Offset>,
-    /// Bytes that requests are spread over, of each variant: all that it holds unless asked otherwise.
+    /// Working set of each variant, in bytes: all that it holds unless asked otherwise.
     pub spans: Vec<Bytes>,
     /// Variant after variant, in each offset after offset; the first of all is the baseline of every gain.
     pub trials: Trials,

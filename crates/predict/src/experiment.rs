@@ -1,4 +1,4 @@
-//! Scenarios held against each other: replicates with common random numbers, and what they prove.
+//! Scenarios compared with each other: replicates with common random numbers, and what they prove.
 //!
 //! Replicate n of every scenario draws the same random numbers, so what they have in common falls out of their ratio. The
 //! ratio's interval is Student's on the logarithms of the replicates' ratios, never below Stein's
@@ -15,7 +15,7 @@
 //!
 //! # Steady state
 //!
-//! Write-back caches begin as full as they stay. Replicates are made again, longer and later, until every store of work holds
+//! Write-back caches begin as full as they stay. Replicates are repeated, longer and later, until every store of work holds
 //! as much at the end of the count as at its beginning, within 1% of what passed through it, and the second half of the count
 //! has the figures of the first. A case for which neither helps says so ([`Case::unsettled`]).
 

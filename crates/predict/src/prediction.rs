@@ -32,7 +32,7 @@ pub struct Question {
     pub arrivals: Arrivals,
     /// Offsets to compare, the baseline first.
     pub offsets: Vec<Offset>,
-    /// Bytes that requests are spread over; without them, all that is there behind the farthest offset.
+    /// Working set in bytes; without them, all that is there behind the farthest offset.
     pub span: Option<Bytes>,
     /// How much is simulated.
     pub effort: Effort,
@@ -375,7 +375,7 @@ pub fn unaligned(profile: &Profile) -> Result<Bytes, Refusal> {
     Ok(Bytes::new(TRACK * sector.max(512)))
 }
 
-/// Bytes that requests are spread over: the same at every offset, or places could not be.
+/// Working set in bytes: the same at every offset, or places could not be.
 pub(crate) fn span(question: &Question) -> Result<Bytes, Refusal> {
     compose::possible(&question.profile)?;
     let capacity = capacity(&question.profile)?;

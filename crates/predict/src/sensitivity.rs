@@ -5,7 +5,7 @@
 //! not the sum of what each does. Every run is as long as the headline's and draws the same random numbers as one of its
 //! replicates, so what is known closely is by how much the gain moves; the gain shown is the headline's, moved by that. So
 //! the same setting has one figure everywhere. Caches begin as full as they stay with those values, and runs that are no
-//! steady state are made again by themselves, longer; where that does not help, nothing is known of that value.
+//! steady state are repeated by themselves, longer; where that does not help, nothing is known of that value.
 
 pub(crate) mod assumptions;
 mod look;

@@ -5,7 +5,7 @@
 //! times a cache. A sample here;
 //! `cargo xtask soak convergence` tries all, on every core. That takes a day on two cores, so what each setting came to is kept beside
 //! the archived report, under a digest of everything that it depends on: each run takes up others for two hours
-//! (`STRADDLE_SOAK_MINUTES=30` for 30 minutes), on any machine, and judges all that are kept, which have to be 400; another model begins anew.
+//! (`STRADDLE_SOAK_MINUTES=30` for 30 minutes), on any machine, and judges all that are kept, which have to be 400; another model starts from nothing.
 
 use std::fmt::Write;
 use std::io::Write as _;
@@ -205,7 +205,7 @@ fn run(setting: &Setting, requests: u64) -> Found {
             ..Effort::default()
         };
         if times == 16 {
-            // What the others are held against: its own error is not theirs.
+            // What the others are compared with: its own error is not theirs.
             effort.precision /= 2.0;
             effort.most /= 2;
         }
@@ -239,7 +239,7 @@ struct Kept {
 type Line = (String, [[f64; 3]; 3], bool, bool, Vec<String>);
 
 impl Kept {
-    /// Takes up what the same model found before; begins anew where another one did.
+    /// Takes up what the same model found before; starts over where another one did.
     fn open(requests: u64) -> Kept {
         let path = repository().join("tests/soak/convergence.jsonl");
         let heading = format!("{{\"model\":\"{:016x}\",\"requests\":{requests}}}", model());

@@ -1,5 +1,5 @@
 //! Arrays of disks with a fixed service time, measured in the lab (`benches/2026-11-22-arrays`), beside the same arrays
-//! simulated. Every archived run is made again: the same requests in the same order, drawn from the archived seed, for as
+//! simulated. Every archived run is repeated: the same requests in the same order, drawn from the archived seed, for as
 //! long. What the array does to them (member operations) has to be equal to the last one, rates compare as ratios.
 //!
 //! One gain of the archive is not that of a steady state: 64 KiB requests on stripe units of 16 KiB begin and end on the
@@ -254,7 +254,7 @@ struct Sum {
     log: f64,
 }
 
-/// Every run of an archived experiment made again: by cell and offset.
+/// Every run of an archived experiment repeated: by cell and offset.
 fn again(array: &Array, document: &Value) -> (Plan, Vec<Vec<Sum>>) {
     let plan = plan(document);
     let schedule = Schedule::new(plan.clone()).expect("it was carried out");
@@ -301,7 +301,7 @@ fn again(array: &Array, document: &Value) -> (Plan, Vec<Vec<Sum>>) {
 fn simulated_arrays_are_those_of_the_lab() {
     let mut table = String::from(
         "# The same arrays, simulated\n\n\
-         Every run of the archive made again: the same requests in the same order, drawn from the archived seed, on the \
+         Every run of the archive repeated: the same requests in the same order, drawn from the archived seed, on the \
          profile `fixed-service` with the level, the members and the stripe unit of the lab, for 0.7 s after 0.15 s. \
          `crates/predict/tests/lab.rs` writes this table and asserts that operations are equal and gains within 10%, \
          but for 64 KiB on 16 KiB, which waited for as long as a run takes: see there. \

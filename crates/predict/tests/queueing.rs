@@ -183,7 +183,7 @@ fn closed_networks_of_exponential_servers() {
         let scenario = closed(stations(count, 1, "exponential"), requests, 0.0);
         let truth = mean_value_analysis(requests, count, 0.0);
         assert_holds("closed", &scenario, 10_000, truth, 0.04, |case| case.rate);
-        // Little's law: the latency is the other side of the same coin.
+        // Little's law: the latency says the same as the queue.
         let latency = f64::from(requests) / truth;
         assert_holds("closed", &scenario, 10_000, latency, 0.03, |case| {
             case.latency

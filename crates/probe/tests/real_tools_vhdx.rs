@@ -89,7 +89,7 @@ fn open(path: &Path) -> Container {
     container
 }
 
-/// The blocks of an image, by its map; those of a size that is no whole number of blocks end with a part.
+/// The blocks of an image, by its map; those of a size that is not a whole number of blocks end with a part.
 fn mapped(container: &Container, block: u64) -> Vec<Block> {
     let disk = container.disk.as_ref().expect("a disk");
     let Content::Blocks(table) = &disk.content else {

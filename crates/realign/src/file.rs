@@ -241,7 +241,7 @@ impl Store for FileStore {
         if let Some(tail) = &self.tail
             && end.is_some_and(|end| end.get() > whole)
         {
-            // The last bytes of a file that is no multiple of a sector: nothing may be written behind them.
+            // The last bytes of a file that is not a multiple of a sector: nothing may be written behind them.
             let head = in_memory(Bytes::new(whole.saturating_sub(offset.get())));
             let (head, rest) = bytes.split_at(head.min(bytes.len()));
             tail.write_all_at(rest, offset.get() + head.len() as u64)?;

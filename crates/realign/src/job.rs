@@ -98,8 +98,8 @@ impl Job {
             if part.len == Bytes::ZERO {
                 return Err(refused(part));
             }
-            for (other, others, anew) in &left {
-                if source.overlaps(*others) || destination.overlaps(*anew) {
+            for (other, others, moved) in &left {
+                if source.overlaps(*others) || destination.overlaps(*moved) {
                     return Err(JobError::Overlap {
                         one: other.from.get(),
                         other: part.from.get(),

@@ -85,7 +85,11 @@ fn mounted(path: &Path, options: &str) -> (PathBuf, PathBuf) {
     let copied = std::panic::catch_unwind(|| {
         // Another process writes the file: what a test beside this one starts would hold one that is open here, until its own program runs, and the mount would be busy.
         let args = ["if=/dev/zero", &written, "bs=70000", "count=1"];
-        tool("dd", &[&args[..], &["conv=fsync", "status=none"]].concat(), "");
+        tool(
+            "dd",
+            &[&args[..], &["conv=fsync", "status=none"]].concat(),
+            "",
+        );
         tool("cp", &["--sparse=always", path_text, dirty_text], "");
     });
     tool("umount", &[at_text], "");

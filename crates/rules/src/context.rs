@@ -12,7 +12,7 @@ pub struct Options {
     /// Findings in full. Without, rules may leave out evidence, arithmetic, notes and help that take long to write:
     /// code, severity, title and price remain. For thousands of targets that get a line each.
     pub in_full: bool,
-    /// What latencies are held against.
+    /// What latencies are compared with.
     pub targets: Targets,
     /// How many disks serve a volume, where nothing else says so.
     pub spindles: Option<u32>,

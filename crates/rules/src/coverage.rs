@@ -19,7 +19,7 @@ use crate::{Code, Context, Family, Finding, Severity, Supply, codes};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "checked")]
 pub enum Coverage {
-    /// Starts of partitions, volumes, files and the like were held against the boundaries below them.
+    /// Starts of partitions, volumes, files and the like were compared with the boundaries below them.
     Starts {
         /// How many.
         starts: usize,
@@ -218,7 +218,7 @@ fn has_start(context: &Context<'_>, id: LayerId, layer: &Layer) -> bool {
         return offset.is_some_and(|fact| fact.trust < Trust::Assumed)
             && disk_of(kernel_name(layer)).is_none();
     }
-    // The first physical extent of a volume group on an array is held against the array's own units (STR604).
+    // The first physical extent of a volume group on an array is compared with the array's own units (STR604).
     let has_own = |role| {
         let grid = layer.grid(role);
         grid.is_some_and(|fact| fact.trust < Trust::Assumed)
@@ -226,7 +226,7 @@ fn has_start(context: &Context<'_>, id: LayerId, layer: &Layer) -> bool {
     if layer.attribute(Key::FirstExtent).is_some() && has_own(GridRole::StripeUnit) {
         return true;
     }
-    // A rounded start is held against every boundary that it can have (STR904).
+    // A rounded start is compared with every boundary that it can have (STR904).
     if layer.attribute(Key::StartShown).is_some() {
         return true;
     }

@@ -148,7 +148,7 @@ pub(crate) const PAGES: &[Folklore] = &[
                 is split. NetApp documents such a prefix for some LUN types. (2) One reader that waits for each request, in order: the split read \
                 comes from two disks at once. At 98 MB/s, 65,536 bytes take 0.67 ms and 33,280 take 0.34, so up to 0.33 ms is saved. With random \
                 reads that is more than lost again: at 15,000 rpm one disk turns 2.0 ms on average to the data, the later of two 2.67. (3) What changed besides: \
-                the volume was formatted again, the file lies elsewhere, the cache is cold.\
+                the volume was reformatted, the file lies elsewhere, the cache is cold.\
                 \n\nTo find out, measure one file at shifted offsets, without repartitioning (`bench` makes the file and removes it): `straddle bench D:\\ --offsets \
                 unaligned,64K,1M --io 64K --rw read --outstanding 1,32`. If unaligned wins at both depths, ask for an offset of the LUN; \
                 if only at 1, it is the second disk.\

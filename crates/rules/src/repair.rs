@@ -13,17 +13,17 @@ pub enum RepairKind {
     Array,
     /// The first extent of an LVM physical volume lies elsewhere.
     VolumeGroup,
-    /// An array is made again by its controller.
+    /// An array is re-created by its controller.
     Rebuild,
     /// The payload of a LUKS volume begins elsewhere.
     Payload,
-    /// A LUKS2 volume is encrypted again in other sectors.
+    /// A LUKS2 volume is re-encrypted in other sectors.
     EncryptionSector,
-    /// A ZFS pool is made again.
+    /// A ZFS pool is re-created.
     Pool,
     /// A filesystem is told the stripe of the array below.
     Hints,
-    /// A filesystem is made again.
+    /// A filesystem is re-created.
     Filesystem,
 }
 

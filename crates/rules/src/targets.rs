@@ -1,4 +1,4 @@
-//! What latencies are held against.
+//! What latencies are compared with.
 
 use straddle_stack::activity::{Activity, Quantity, Role};
 
@@ -27,7 +27,7 @@ impl Default for Targets {
 }
 
 impl Targets {
-    /// What the means of a latency are held against, and why; `None` for what has no target.
+    /// What the means of a latency are compared with, and why; `None` for what has no target.
     #[must_use]
     pub fn of(&self, activity: &Activity, latency: Quantity) -> Option<(f64, &'static str)> {
         let has = |role| activity.roles.contains(&role);

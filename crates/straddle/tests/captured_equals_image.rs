@@ -1,7 +1,7 @@
 //! What Linux tools print about a disk image gives the same stack as the image itself.
 //!
 //! Disk images in many shapes are made with the real tools, and printed with the real tools. The stack of each text, and of
-//! all texts together, is held against the stack of the image: layers with their kinds, formats, starts and sizes, grids,
+//! all texts together, is compared with the stack of the image: layers with their kinds, formats, starts and sizes, grids,
 //! attributes, and findings with their severities and prices. What a tool cannot know is listed in [`Tool`].
 
 use std::collections::BTreeMap;

@@ -86,7 +86,7 @@ struct Spelling {
 pub(crate) struct LocalNames {
     shared: SharedNames,
     spellings: Vec<Spelling>,
-    /// Names that are longer than [`SHORT`], one behind the other.
+    /// Names that are longer than [`SHORT`], one after another.
     long: Vec<u8>,
     /// Places in `spellings`.
     slots: Slots,

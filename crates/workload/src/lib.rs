@@ -2,7 +2,7 @@
 //!
 //! - [`Workload`]: how large requests are, which way they go, in which order, how many at once. [`offset`]: the places that are
 //!   tried out. [`generator`]: which request comes next.
-//! - [`recording`]: requests that were recorded, made again. [`histogram`]: how long answers took. [`interval`]: how far a ratio may lie from the truth, and what that proves.
+//! - [`recording`]: the replay of recorded requests. [`histogram`]: how long answers took. [`interval`]: how far a ratio may lie from the truth, and what that proves.
 
 pub mod generator;
 pub mod histogram;

@@ -1,4 +1,4 @@
-//! Requests that were recorded, to be made again on a target of another size and at other offsets.
+//! Recorded requests, to be replayed on a target of another size and at other offsets.
 //!
 //! A recording that reaches past what there is for the requests of one offset is brought into it by one of two rules ([`Fit`]). Both
 //! leave each request its place within its MiB, so that it stands on every grid up to 1 MiB whose unit divides that as it did when it was
@@ -14,7 +14,7 @@ use crate::workload::{Pattern, Percent, Workload};
 
 /// What the rules move requests by multiples of.
 pub const GRAIN: u64 = 1 << 20;
-/// Longest request that is made again: each one under way has a buffer of that length.
+/// Longest request that is replayed: each one under way has a buffer of that length.
 pub const MAX_LEN: u64 = 64 << 20;
 /// Lengths that a workload lists: the most frequent, and the longest.
 const LISTED: usize = 64;

@@ -11,7 +11,7 @@ use straddle_geometry::Unit;
 pub struct Workload {
     /// Share of requests that read; the others write.
     pub reads: Percent,
-    /// Order of addresses.
+    /// Access pattern.
     pub pattern: Pattern,
     /// Request sizes, and how often each comes relative to the others. Never empty.
     pub sizes: Vec<(Unit, u32)>,
@@ -70,7 +70,7 @@ impl From<Percent> for u8 {
     }
 }
 
-/// Order of addresses. In JSON `"random"`, `{"random_every": 4096}`, `"sequential"`, `{"strided": 65536}`,
+/// Access pattern. In JSON `"random"`, `{"random_every": 4096}`, `"sequential"`, `{"strided": 65536}`,
 /// `{"columns": 65536}` or `{"recorded": 512}`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -107,7 +107,7 @@ fn imported(folder: &Path, name: &str) -> String {
 }
 
 #[test]
-fn a_pool_is_made_again_from_a_stream_of_itself() {
+fn a_pool_is_rebuilt_from_a_stream_of_itself() {
     let _daemon = Daemon::start();
     let pools = [
         ("straddlefix1", "$PWD/a.img", vec!["a.img"]),

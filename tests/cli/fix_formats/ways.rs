@@ -1,6 +1,6 @@
 //! Filesystems on the wrong grid, as real tools make them.
 
-/// Something on the wrong grid, and how it is put right.
+/// Something on the wrong grid, and how it is repaired.
 pub(crate) struct Way {
     /// What makes `a.img`.
     pub(crate) make: &'static str,

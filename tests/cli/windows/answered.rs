@@ -165,7 +165,7 @@ fn a_capture_says_elsewhere_what_was_said_there() {
 }
 
 #[test]
-fn the_table_on_the_disk_is_held_against_the_one_that_windows_keeps() {
+fn the_table_on_the_disk_is_compared_with_the_one_that_windows_keeps() {
     let answered = Answered::new();
     server(&answered);
     readable(&answered, 63);

@@ -10,8 +10,8 @@ only=payload,encryption-sector
 echo -n pw > /tmp/key
 export LUKS_KEY_FILE=/tmp/key
 
-# put_right WHAT TARGET LENGTH LUKSFORMAT-OPTION...: a volume, its repair, and what stayed.
-put_right() {
+# repaired WHAT TARGET LENGTH LUKSFORMAT-OPTION...: a volume, its repair, and what stayed.
+repaired() {
     local before was
     echo "== $1"
     quiet cryptsetup -q luksFormat --key-file /tmp/key --pbkdf-force-iterations 1000 --uuid 2c6e8f5a-0d3b-4b61-9a6e-5f0d3c1b7a42 "${@:4}" "$2"
@@ -33,8 +33,8 @@ put_right() {
 
 # Long enough that what cryptsetup reads and writes of headers is little beside it.
 disks 4 dev_size_mb=48 physblk_exp=3
-put_right "sectors of 512 bytes on one of 4,096" "${DISKS[3]}" $((32 << 20)) --type luks2 --pbkdf pbkdf2 --sector-size 512
+repaired "sectors of 512 bytes on one of 4,096" "${DISKS[3]}" $((32 << 20)) --type luks2 --pbkdf pbkdf2 --sector-size 512
 quiet mdadm --create /dev/md0 --run --level=5 --raid-devices=3 --chunk=64 --assume-clean --bitmap=none --data-offset=1024K "${DISKS[@]:0:3}"
-in_soak put_right "a payload inside a stripe unit" /dev/md0 8388608 --type luks2 --pbkdf pbkdf2 --sector-size 4096 --offset 32776
-put_right "LUKS1, a payload inside a stripe unit" /dev/md0 8388608 --type luks1 --align-payload 4104
+in_soak repaired "a payload inside a stripe unit" /dev/md0 8388608 --type luks2 --pbkdf pbkdf2 --sector-size 4096 --offset 32776
+repaired "LUKS1, a payload inside a stripe unit" /dev/md0 8388608 --type luks1 --align-payload 4104
 echo "$ways ways"

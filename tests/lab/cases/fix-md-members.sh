@@ -11,8 +11,8 @@ identity() {
     mdadm --detail --export /dev/md0 | grep -E '^MD_(LEVEL|DEVICES|METADATA|UUID|NAME|DEVICE_.*_ROLE)='
     cat /sys/block/md0/md/layout
 }
-# made_again WHAT TOOLS MDADM-OPTION...: an array, its repair by the scripts of these tools in turn, and what stayed.
-made_again() {
+# recreated WHAT TOOLS MDADM-OPTION...: an array, its repair by the scripts of these tools in turn, and what stayed.
+recreated() {
     local size before was tool disk status
     echo "== $1"
     quiet mdadm --create /dev/md0 --run --name=tank "${@:3}"
@@ -53,19 +53,19 @@ members=(/dev/sda1 /dev/sdb1 /dev/sdc1)
 divided() { local disk; for disk in "${DISKS[@]}"; do partitions "$disk" "start=63,size=14336"; done; }
 
 divided
-in_soak made_again "sector 63, metadata 1.0 at the end" sfdisk --level=5 --raid-devices=3 --chunk=64 "${quick[@]}" --metadata=1.0 "${members[@]}"
+in_soak recreated "sector 63, metadata 1.0 at the end" sfdisk --level=5 --raid-devices=3 --chunk=64 "${quick[@]}" --metadata=1.0 "${members[@]}"
 divided
-made_again "sector 63, metadata 0.90" sfdisk --level=1 --raid-devices=3 "${quick[@]}" --metadata=0.90 "${members[@]}"
+recreated "sector 63, metadata 0.90" sfdisk --level=1 --raid-devices=3 "${quick[@]}" --metadata=0.90 "${members[@]}"
 divided
-in_soak made_again "sector 63, data at 1 MiB of the partition" sfdisk --level=0 --raid-devices=3 --chunk=64 --data-offset=1024K "${members[@]}"
+in_soak recreated "sector 63, data at 1 MiB of the partition" sfdisk --level=0 --raid-devices=3 --chunk=64 --data-offset=1024K "${members[@]}"
 divided
-made_again "sector 63, data on a boundary now, off it when the partitions are moved" "sfdisk mdadm" \
+recreated "sector 63, data on a boundary now, off it when the partitions are moved" "sfdisk mdadm" \
     --level=5 --raid-devices=3 --chunk=64 "${quick[@]}" --data-offset=2049s "${members[@]}"
 
 echo "== physical sectors of 8 KiB"
 disks 3 physblk_exp=4
 members=("${DISKS[@]}")
-in_soak made_again "data at 1,028 KiB" mdadm --level=5 --raid-devices=3 --chunk=64 "${quick[@]}" --data-offset=1028K "${members[@]}"
-in_soak made_again "chunks of 4 KiB, RAID 10" mdadm --level=10 --raid-devices=3 --chunk=4 "${quick[@]}" --data-offset=1024K --size=5120K "${members[@]}"
-made_again "chunks of 4 KiB and data at 1,028 KiB, RAID 0" mdadm --level=0 --raid-devices=3 --chunk=4 --data-offset=1028K "${members[@]}"
+in_soak recreated "data at 1,028 KiB" mdadm --level=5 --raid-devices=3 --chunk=64 "${quick[@]}" --data-offset=1028K "${members[@]}"
+in_soak recreated "chunks of 4 KiB, RAID 10" mdadm --level=10 --raid-devices=3 --chunk=4 "${quick[@]}" --data-offset=1024K --size=5120K "${members[@]}"
+recreated "chunks of 4 KiB and data at 1,028 KiB, RAID 0" mdadm --level=0 --raid-devices=3 --chunk=4 --data-offset=1028K "${members[@]}"
 echo "$ways ways"

@@ -15,8 +15,8 @@ identity() {
     [ ! -e /sys/block/md0/md/bitmap ] || [ "$(cat /sys/block/md0/md/bitmap/location)" = none ] || echo "a bitmap"
 }
 
-# made_again WHAT MDADM-OPTION...: an array, its repair, and what stayed.
-made_again() {
+# recreated WHAT MDADM-OPTION...: an array, its repair, and what stayed.
+recreated() {
     local size before was
     echo "== $1"
     quiet mdadm --create /dev/md0 --run --name=tank "${@:2}"
@@ -36,13 +36,13 @@ made_again() {
 quick=(--assume-clean --bitmap=none)
 disks 4 physblk_exp=3
 a=/dev/sda b=/dev/sdb c=/dev/sdc d=/dev/sdd
-made_again "RAID 5, data at 1,025 KiB" --level=5 --raid-devices=4 --chunk=64 "${quick[@]}" --data-offset=1025K $a $b $c $d
-in_soak made_again "RAID 0, data at 1,025 KiB" --level=0 --raid-devices=3 --chunk=64 --data-offset=1025K $a $b $c
-made_again "RAID 1, data at 1,049,600 B" --level=1 --raid-devices=2 "${quick[@]}" --data-offset=2050s $a $b
-in_soak made_again "RAID 6, metadata 1.1" --level=6 --raid-devices=4 --chunk=32 "${quick[@]}" --metadata=1.1 --data-offset=515K $a $b $c $d
-made_again "RAID 10 near, a bitmap" --level=10 --raid-devices=4 --chunk=64 --assume-clean --bitmap=internal --data-offset=1025K $a $b $c $d
-in_soak made_again "RAID 10 far, three members" --level=10 --layout=f2 --raid-devices=3 --chunk=64 "${quick[@]}" --data-offset=1025K $a $b $c
-made_again "RAID 5, another layout, one member differs" --level=5 --layout=ra --raid-devices=3 --chunk=16 "${quick[@]}" \
+recreated "RAID 5, data at 1,025 KiB" --level=5 --raid-devices=4 --chunk=64 "${quick[@]}" --data-offset=1025K $a $b $c $d
+in_soak recreated "RAID 0, data at 1,025 KiB" --level=0 --raid-devices=3 --chunk=64 --data-offset=1025K $a $b $c
+recreated "RAID 1, data at 1,049,600 B" --level=1 --raid-devices=2 "${quick[@]}" --data-offset=2050s $a $b
+in_soak recreated "RAID 6, metadata 1.1" --level=6 --raid-devices=4 --chunk=32 "${quick[@]}" --metadata=1.1 --data-offset=515K $a $b $c $d
+recreated "RAID 10 near, a bitmap" --level=10 --raid-devices=4 --chunk=64 --assume-clean --bitmap=internal --data-offset=1025K $a $b $c $d
+in_soak recreated "RAID 10 far, three members" --level=10 --layout=f2 --raid-devices=3 --chunk=64 "${quick[@]}" --data-offset=1025K $a $b $c
+recreated "RAID 5, another layout, one member differs" --level=5 --layout=ra --raid-devices=3 --chunk=16 "${quick[@]}" \
     --data-offset=variable $a:1024K $c:1025K $b:1024K
 
 echo "== refusals"

@@ -21,7 +21,7 @@ sum() {
 # planned TARGET: the plan, before anything is done; prints its steps and what it promises.
 planned() {
     straddle fix --only "$only" --json "$1" > /tmp/plan.json
-    jq -r '(.steps[] | "step \(.number), \(.how): \(.title)", (.arithmetic[] | "    \(.)"), (.hindrances[] | "    hindrance: \(.)")),
+    jq -r '(.steps[] | "step \(.number), \(.how): \(.title)", (.arithmetic[] | "    \(.)"), (.hindrances[] | "    blocker: \(.)")),
         "promised: \([.cured[] | "\(.code) \(.layer)"] | unique | join(", "))"' /tmp/plan.json
 }
 

@@ -18,7 +18,7 @@ use super::{Scratch, quietly};
 use crate::run::{cargo, output, repository, run};
 
 const DEPTHS: [u32; 6] = [1, 2, 4, 8, 32, 128];
-/// The two ways to fio's io_uring; the faster of them is what others are held against.
+/// The two ways to fio's io_uring; the faster of them is what others are compared with.
 const FIO: [&str; 2] = ["fio --ioengine=io_uring", "the same, with all registered"];
 const WORKERS: [u32; 2] = [1, 2];
 const SIZE: u32 = 4096;
@@ -183,7 +183,7 @@ impl Bench {
             "random reads of 4 KiB, {} ms for each measurement, {rounds} rounds, all of this table in turn; {}",
             self.milliseconds, self.version
         );
-        // The faster of fio's ways is the first row, which the others are held against.
+        // The faster of fio's ways is the first row, which the others are compared with.
         let best = |one: &Series, other: &Series| one.quartile(2).total_cmp(&other.quartile(2));
         let mut fio = rate.iter().filter(|one| FIO.contains(&&*one.name));
         if let Some(best) = fio.by_ref().max_by(|one, other| best(one, other)) {

@@ -92,7 +92,7 @@ pub enum Buffer {
     Unsaid,
     /// `-Z1G`: from a buffer of that length.
     Random(Bytes),
-    /// `-Zr`: made anew for each request.
+    /// `-Zr`: re-created for each request.
     RandomEachTime,
 }
 

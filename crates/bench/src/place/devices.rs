@@ -9,7 +9,7 @@ pub struct Devices {
     /// All of them, highest first, members of arrays included, each once: names as in `/proc/diskstats`.
     pub all: Vec<String>,
     /// Those that every byte of every request passes exactly once: down to the first array, mirror or stripe set. Their
-    /// counters can be held against what was issued.
+    /// counters can be compared with what was issued.
     pub path: Vec<String>,
     /// Those that rest on nothing: the disks, LUNs and virtual disks themselves.
     pub disks: Vec<String>,

@@ -66,7 +66,7 @@ impl<'a> Ground<'a> {
         grids
     }
 
-    /// A preferred request that is no whole number of physical sectors.
+    /// A preferred request that is not a whole number of physical sectors.
     fn contradicts_itself(&self, grid: &SeenGrid<'_>) -> bool {
         let sector = self.stack.layer(grid.layer).grid(GridRole::PhysicalSector);
         grid.role == GridRole::OptimalIo

@@ -162,7 +162,7 @@ pub enum PlaceError {
         /// The bytes for requests.
         span: Bytes,
     },
-    /// No whole number of requests of every size fits.
+    /// There is no room for a whole number of requests of every size.
     #[error(
         "a span of {span} does not hold a whole number of requests of all sizes; expected at least {least}, the least common multiple of {sizes}; ask for a larger span or fewer sizes"
     )]

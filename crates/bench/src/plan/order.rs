@@ -73,7 +73,7 @@ fn shuffle(items: &mut [u32], random: &mut Xoshiro256PlusPlus) {
     }
 }
 
-/// A number from 0 to `bound` − 1, all equally likely. Draws from the incomplete last stretch of 2⁶⁴ are made again.
+/// A number from 0 to `bound` − 1, all equally likely. Draws from the incomplete last stretch of 2⁶⁴ are repeated.
 fn below(bound: u64, random: &mut Xoshiro256PlusPlus) -> u64 {
     let unfair = (u64::MAX % bound + 1) % bound;
     loop {

@@ -11,7 +11,7 @@ use straddle_workload::interval::Estimate;
 /// The order of runs, decided as their outcomes come in.
 ///
 /// The same plan and the same recorded rates give the same order, so a journal of them is enough to go on where an
-/// experiment was interrupted; runs of a block that was not finished are made again.
+/// experiment was interrupted; runs of a block that was not finished are repeated.
 #[derive(Debug)]
 pub struct Schedule {
     plan: Plan,
@@ -252,7 +252,7 @@ mod tests {
         (schedule, journal)
     }
 
-    /// The runs of complete blocks, without those that were made again later.
+    /// The runs of complete blocks, without those that were repeated later.
     fn counted(plan: &Plan, journal: &[Slot]) -> Vec<Slot> {
         let mut collector = Collector::new(plan);
         for slot in journal {

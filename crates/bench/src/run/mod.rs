@@ -75,7 +75,7 @@ pub struct Options {
     pub atomic: bool,
     /// Completions are polled for.
     pub polled: bool,
-    /// Every sector written is stamped, every sector read is held against what was last written there. Costs time and
+    /// Every sector written is stamped, every sector read is compared with what was last written there. Costs time and
     /// changes the order of places, so that what is measured meanwhile is not comparable.
     pub verify: bool,
 }

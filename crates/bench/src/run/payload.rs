@@ -1,6 +1,6 @@
 //! What is written: bytes that can be neither compressed nor found a second time.
 //!
-//! A buffer is filled once with random bytes, for filling it anew costs more than most writes. Each write changes a counter
+//! A buffer is filled once with random bytes, for filling it again costs more than most writes. Each write changes a counter
 //! in every 4 KiB of it, so that no two blocks that are written are equal and a device that looks for duplicates finds none.
 //! What is read goes to other buffers: a block of zeros that was read would otherwise be written back as one.
 

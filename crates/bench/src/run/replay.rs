@@ -1,4 +1,4 @@
-//! Recorded requests, made again: each once in its order, over and over until the run ends.
+//! Recorded requests, replayed: each once in its order, over and over until the run ends.
 //!
 //! All threads of a run take from one cursor, so that requests start in the order of the recording with as many under way as the
 //! workload says. Runs of one block begin with the same request, chosen at random, and blocks with others: so every offset gets

@@ -1,4 +1,4 @@
-//! Verification: every sector written says what it is, every sector read is held against what it should be.
+//! Verification: every sector written says what it is, every sector read is compared with what it should be.
 //!
 //! A sector of 512 bytes is the unit, whatever the request sizes are, so that runs at different offsets, whose blocks lie
 //! across each other, still know each other's data. Its first bytes are a stamp, little-endian:

@@ -117,7 +117,7 @@ mod tests {
     fn only_blocks_without_a_gap_count() {
         let mut collector = Collector::new(&plan(2, 2));
         let pushes = [
-            // Interrupted after two runs, made again.
+            // Interrupted after two runs, repeated.
             (slot(0, 0, 0), 'a', false),
             (slot(0, 0, 1), 'b', false),
             (slot(0, 0, 0), 'c', false),

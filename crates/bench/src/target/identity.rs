@@ -23,7 +23,7 @@ impl Identity {
     pub(super) fn of(file: &File) -> io::Result<Identity> {
         use std::os::unix::fs::{FileTypeExt, MetadataExt};
         let metadata = file.metadata()?;
-        // The node of a device may be made anew while the device stays.
+        // The node of a device may be re-created while the device stays.
         if metadata.file_type().is_block_device() {
             return Ok(Identity {
                 device: metadata.rdev(),

@@ -26,7 +26,7 @@ struct More {
 
 /// A warning when a device that every request passes once did clearly more than was asked of it.
 ///
-/// Bytes are held against bytes. Requests are held against those that the kernel makes of one: as many as its longest request
+/// Bytes are compared with bytes. Requests are compared with those that the kernel makes of one: as many as its longest request
 /// (`queue/max_sectors_kb`) or the boundaries that none may cross (`queue/chunk_sectors`, the stripe unit of md) ask for, and
 /// one more where there are boundaries. Merged requests make it fewer, which is no sign of anything. Below an array nothing is
 /// judged: what it does there is its own business.

@@ -135,7 +135,7 @@ pub(super) fn throttled(began: &Snapshot, ended: &Snapshot, clocks: &[u64]) -> O
             facts.join("; ")
         ),
         advice: "Set the governor to performance (`cpupower frequency-set -g performance`), let the machine cool, give the guest processors of its own or the container a \
-                 larger quota, and measure again; a longer experiment evens it out, because every offset is held against the baseline beside it."
+                 larger quota, and measure again; a longer experiment evens it out, because every offset is compared with the baseline beside it."
             .to_owned(),
     })
 }

@@ -142,7 +142,7 @@ fn resume(args: &Bench, path: &Path, console: &Console) -> anyhow::Result<Ready>
     let Recorded {
         mut header, placed, ..
     } = recorded;
-    // The label has been held against it as it was written.
+    // The label has been compared with it as it was written.
     header.plan = plan;
     let prepared = match &placed {
         Some(placed) => prepare::arrange(&header, target, Some(placed), &console.watch)?,

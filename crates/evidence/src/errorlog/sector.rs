@@ -1,5 +1,5 @@
 //! Messages 5178, 5179 and 9013: a file lies on larger sectors than it was made for, on larger ones than SQL Server takes, or had the tail
-//! of its log written anew for those that it lies on.
+//! of its log rewritten for those that it lies on.
 
 use straddle_stack::activity::{Quantity, Span};
 

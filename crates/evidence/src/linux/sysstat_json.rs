@@ -135,7 +135,7 @@ impl Statistics {
                     && let Some(meaning) = self.keys.meaning(event.key())
                     && self.figures.len() < MAX_FIGURES
                 {
-                    // Old and new units of one figure: the newer one stands behind the other.
+                    // Old and new units of one figure: the newer one stands after the other.
                     self.figures
                         .retain(|(other, _)| other.quantity != meaning.quantity);
                     self.figures.push((meaning, value * meaning.factor));

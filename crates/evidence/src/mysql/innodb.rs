@@ -73,7 +73,7 @@ fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
     }
 }
 
-/// The numbers before these words, when all are there, one behind the other; `at` is the place of the word number `which`.
+/// The numbers before these words, when all are there, one after another; `at` is the place of the word number `which`.
 fn figures(
     text: &str,
     at: usize,

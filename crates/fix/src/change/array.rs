@@ -1,4 +1,4 @@
-//! The data of an md array begin elsewhere on its members, or its stripe unit is another: the array is made again with the same
+//! The data of an md array begin elsewhere on its members, or its stripe unit is another: the array is re-created with the same
 //! members in the same order, and its contents are copied away and back.
 
 use schemars::JsonSchema;
@@ -19,7 +19,7 @@ pub(super) static KIND: Kind<Array> = Kind {
     propose,
 };
 
-/// Levels that are made again; the others have no places that could be chosen, or none that are known.
+/// Levels that are re-created; the others have no places that could be chosen, or none that are known.
 const LEVELS: [&str; 6] = ["raid0", "raid1", "raid4", "raid5", "raid6", "raid10"];
 
 /// Least stripe unit of a new array: one for every device in use.
@@ -394,7 +394,7 @@ fn may_begin(situation: &Situation<'_>, members: &[Member], needed: &[Grid]) -> 
         .collect()
 }
 
-/// What must be over before the array can be made again.
+/// What must be over before the array can be re-created.
 fn states(layer: &Layer) -> Vec<String> {
     let mut out: Vec<String> = Vec::new();
     for anomaly in &layer.anomalies {

@@ -1,5 +1,5 @@
-//! The payload of a LUKS volume begins elsewhere, behind a header that is made again with the same key; and a LUKS2 volume is
-//! encrypted again in larger sectors.
+//! The payload of a LUKS volume begins elsewhere, behind a header that is re-created with the same key; and a LUKS2 volume is
+//! re-encrypted in larger sectors.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -44,7 +44,7 @@ pub struct Payload {
     pub to: Extent,
 }
 
-/// A volume that is encrypted again in other sectors.
+/// A volume that is re-encrypted in other sectors.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Sector {
     /// The encrypted volume.
@@ -192,7 +192,7 @@ fn sector(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Sector>> {
     }
     blockers.extend(refused_above(situation.stack, id, to));
     Some(Proposal {
-        title: format!("encrypt {} again in sectors of {}", layer.name, to.bytes().rounded()),
+        title: format!("re-encrypt {} in sectors of {}", layer.name, to.bytes().rounded()),
         how: How::Move { bytes: size },
         arithmetic: vec![
             format!("sectors: {} to {}", both_ways(from.bytes()), both_ways(to.bytes())),

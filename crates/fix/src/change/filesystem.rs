@@ -1,4 +1,4 @@
-//! A filesystem is made again, with an allocation unit, sectors and a first cluster that fit what lies below. Its files have to be
+//! A filesystem is re-created, with an allocation unit, sectors and a first cluster that fit what lies below. Its files have to be
 //! copied away and back.
 
 use schemars::JsonSchema;

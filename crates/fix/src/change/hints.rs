@@ -67,7 +67,7 @@ fn propose(situation: &Situation<'_>, id: LayerId) -> Option<Proposal<Hints>> {
     if layer.kind != LayerKind::Filesystem
         || !matches!(family, Family::Ext | Family::Xfs)
         || !situation.calls_for(id, KIND.repair)
-        // One that is made again is told then.
+        // One that is re-created is told then.
         || !situation.ask.without.contains(&(id, filesystem::KIND.name))
             && filesystem::propose(situation, id).is_some()
     {

@@ -68,15 +68,15 @@ pub enum Change {
     VolumeGroup(volume_group::VolumeGroup),
     /// A filesystem is told the stripe of the array below.
     Hints(hints::Hints),
-    /// A filesystem is made again.
+    /// A filesystem is re-created.
     Filesystem(filesystem::Filesystem),
     /// The payload of a LUKS volume begins elsewhere.
     Payload(encryption::Payload),
-    /// A LUKS2 volume is encrypted again in other sectors.
+    /// A LUKS2 volume is re-encrypted in other sectors.
     EncryptionSector(encryption::Sector),
-    /// A ZFS pool is made again.
+    /// A ZFS pool is re-created.
     Pool(pool::Pool),
-    /// An array is made again by its controller.
+    /// An array is re-created by its controller.
     Rebuild(rebuild::Rebuild),
 }
 

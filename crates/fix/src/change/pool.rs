@@ -1,4 +1,4 @@
-//! A ZFS pool is made again with another ashift: its vdevs keep theirs for life, also when disks are replaced.
+//! A ZFS pool is re-created with another ashift: its vdevs keep theirs for life, also when disks are replaced.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,7 +16,7 @@ pub(super) static KIND: Kind<Pool> = Kind {
     propose,
 };
 
-/// A pool that is made again.
+/// A pool that is re-created.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Pool {
     /// What it allocates from.

@@ -182,7 +182,7 @@ fn lost(size: Bytes, from: Bytes, to: Bytes, extent: Unit) -> Option<String> {
     (after < before).then(|| format!("room for {after} extents afterwards, {before} now"))
 }
 
-/// Extents that are no whole number of full stripes begin at another place in each: STR214.
+/// Extents that are not a whole number of full stripes begin at another place in each: STR214.
 fn drifting(situation: &Situation<'_>, device: LayerId, extent: Unit) -> Option<String> {
     let mut grids = situation.context.start_grids(device);
     let (_, stripe) = grids.find(|(role, grid)| {

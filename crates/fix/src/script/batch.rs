@@ -43,7 +43,7 @@ pub(super) fn script(
             format!("rem {}", text.replace('%', "%%")).trim_end()
         );
     }
-    out += "rem It deletes partitions and formats them again: what is on them is gone, and must be copied back.\n\
+    out += "rem It deletes partitions, then re-creates and formats them: what is on them is gone, and must be copied back.\n\
             rem Without options it only says whether it would. Run it as an administrator.\n";
     out += "setlocal EnableExtensions DisableDelayedExpansion\n";
     let mine = || {

@@ -1,4 +1,4 @@
-//! `cryptsetup`, which makes LUKS headers again with the same key, and encrypts again in larger sectors.
+//! `cryptsetup`, which re-creates LUKS headers with the same key, and re-encrypts in larger sectors.
 
 use std::fmt::Write;
 use std::path::Path;

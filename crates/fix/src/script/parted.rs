@@ -48,7 +48,7 @@ fn edit(partitions: &Partitions) -> String {
     let logicals: Vec<&Entry> = entries.filter(|entry| logical(entry)).collect();
     let begin = "parted --script --align none \"$tables\" unit s";
     let no = "die 'parted does not take the new table'";
-    // The chain of logical partitions is made again as a whole; each primary so that it keeps its number.
+    // The chain of logical partitions is re-created as a whole; each primary so that it keeps its number.
     if again {
         // From the last, because the numbers of those behind one that is deleted change.
         for number in (5..)

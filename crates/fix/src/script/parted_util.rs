@@ -1,4 +1,4 @@
-//! `partedUtil` and `vmkfstools` in the shell of ESXi. A VMFS cannot be moved: it is emptied, and made again.
+//! `partedUtil` and `vmkfstools` in the shell of ESXi. A VMFS cannot be moved: it is emptied, and re-created.
 
 use std::fmt::Write;
 use std::path::Path;

@@ -19,7 +19,7 @@ pub(super) static TOOL: Tool = Tool {
 
 static FRAME: Frame = Frame {
     module: "Storage",
-    warning: "# It deletes partitions and formats them again: what is on them is gone, and must be copied back.\n\
+    warning: "# It deletes partitions, then re-creates and formats them: what is on them is gone, and must be copied back.\n\
               # Run it with -WhatIf to see what it would do; it asks before each step unless -Confirm:$false says otherwise.\n",
     needs_backup: true,
     parts,
@@ -42,7 +42,7 @@ fn parts(job: &Job<'_>, step: &Step, index: usize) -> Result<Parts, Refusal> {
 }
 
 /// True when a script makes all that is on the disk, so that it can also make it on an empty one: another disk in its place, or the
-/// same array made again by its controller. `Initialize-Disk` makes the reserved partition of a GPT.
+/// same array re-created by its controller. `Initialize-Disk` makes the reserved partition of a GPT.
 fn is_all_made(disk: &Disk<'_>) -> bool {
     let reserved = |part: &Part<'_>| {
         part.entry
@@ -167,7 +167,7 @@ fn writes(disk: &Disk<'_>, number: &str, variable: &str) -> Result<String, Refus
         .map(|part| format!("{} B", part.entry.to.start().grouped()))
         .collect();
     let mut out = format!(
-        "if ($PSCmdlet.ShouldProcess(\"disk $({variable}.Number) ($({variable}.FriendlyName))\", 'delete partitions, and make and format them again at {}')) {{\n",
+        "if ($PSCmdlet.ShouldProcess(\"disk $({variable}.Number) ($({variable}.FriendlyName))\", 'delete partitions, then re-create and format them at {}')) {{\n",
         ends.join(", ")
     );
     out += "    try {\n";

@@ -7,7 +7,7 @@ use super::{Job, Order, Refusal, safe};
 use crate::change::Change;
 use crate::change::partitions::{Entry, Partitions};
 
-/// A disk whose partitions are made again.
+/// A disk whose partitions are re-created.
 pub(super) struct Disk<'a> {
     /// Its number; an image has none.
     pub(super) number: Option<u64>,
@@ -56,7 +56,7 @@ pub(super) enum Home<'a> {
     Unknown,
 }
 
-/// Filesystems that are made again, by their name here and there.
+/// Filesystems that are re-created, by their name here and there.
 const FILESYSTEMS: [(&str, &str); 3] = [("ntfs", "ntfs"), ("refs", "refs"), ("exfat", "exfat")];
 /// Types of partitions whose volumes this can make again: of an MBR, and the basic data of a GPT.
 const DATA: [&str; 4] = ["07", "27", "17", "EBD0A0A2-B9E5-4433-87C0-68B6B72699C7"];
@@ -110,7 +110,7 @@ impl<'a> Disk<'a> {
         })
     }
 
-    /// Partitions that are made again.
+    /// Partitions that are re-created.
     pub(super) fn changing(&self) -> impl DoubleEndedIterator<Item = &Part<'a>> {
         self.parts.iter().filter(|part| part.entry.changes())
     }

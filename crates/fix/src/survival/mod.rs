@@ -90,7 +90,7 @@ const MARKS: &[Key] = &[
     Key::VdevGuid,
 ];
 
-/// Those that a layer gets anew when what it belongs to is made again.
+/// Those that a layer gets again when what it belongs to is re-created.
 const IDENTIFIERS: &[Key] = &[Key::VolumeId, Key::Uuid, Key::PoolGuid, Key::VdevGuid];
 
 /// A sample of contents: one page.
@@ -421,7 +421,7 @@ fn kept_bytes(now: &Stack, steps: &[Step], id: LayerId) -> Result<(u64, u64), &'
                 }
             }
             Change::Hints(_) => return Err("its own tool writes to it"),
-            Change::EncryptionSector(_) => return Err("it is encrypted again"),
+            Change::EncryptionSector(_) => return Err("it is re-encrypted"),
             Change::Filesystem(_) | Change::Pool(_) => return Err("it is re-created"),
             _ if matches!(step.how, How::Refill { .. }) => return Err("it is re-created"),
             _ => {}

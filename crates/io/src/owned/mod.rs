@@ -313,7 +313,7 @@ impl Owned {
         Ok(())
     }
 
-    /// Another descriptor of this very file. On Windows those that write are one file object, which is opened anew when another
+    /// Another descriptor of this very file. On Windows those that write are one file object, which is reopened when another
     /// `opening` is asked for; those of the one before must be closed then.
     ///
     /// # Errors

@@ -61,7 +61,7 @@ fn cut(values: &[f64]) -> Option<usize> {
 pub(super) enum Cut {
     /// So many requests at the beginning are unlike the others.
     At(u64),
-    /// It has to be made again, this long.
+    /// It has to be repeated, this long.
     Longer(u64),
 }
 

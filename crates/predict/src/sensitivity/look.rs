@@ -31,7 +31,7 @@ pub struct Look<'a> {
     pub effort: Effort,
     /// The headline is of a steady state.
     pub is_settled: bool,
-    /// Requests are spread over all that there is: where a value leaves less, over that much in every run.
+    /// The working set is all that there is: where a value leaves less, over that much in every run.
     pub is_whole: bool,
     /// Most assumptions that are varied.
     pub most: usize,
@@ -166,7 +166,7 @@ impl Look<'_> {
     }
 
     /// The gain at a setting whose runs need to be longer than the headline's to be steady, by itself.
-    fn anew(&self, setting: &[(&str, &Value)]) -> Result<Moved, NotKnown> {
+    fn again(&self, setting: &[(&str, &Value)]) -> Result<Moved, NotKnown> {
         let effort = Effort {
             most: self.effort.least,
             ..self.effort
@@ -220,7 +220,7 @@ impl Look<'_> {
             let glances = std::iter::once(Ok(first)).chain(glances);
             let glances: Vec<Glance> = glances.collect::<Result<_, _>>()?;
             if self.is_unsettled(&glances) {
-                return self.anew(setting);
+                return self.again(setting);
             }
             let mut estimate = Estimate::new(REPLICATES);
             for (glance, nominal) in glances.iter().zip(nominal) {

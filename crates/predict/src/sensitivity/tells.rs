@@ -16,7 +16,7 @@ const TELLS: &[(&str, &str)] = &[
     (
         "cache.page",
         "the array's manual (cache block or page size), or straddle bench --rw write with offsets 4K, 8K, 16K, 32K and 64K against 1M: \
-         those that are no multiple of the page are slower",
+         those that are not a multiple of the page are slower",
     ),
     (
         "cache.partial",

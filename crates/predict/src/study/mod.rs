@@ -1,4 +1,4 @@
-//! Published experiments as data, held against the models.
+//! Published experiments as data, compared with the models.
 //!
 //! A study is TOML: where an experiment was published, how it was set up, and its cells, each with what was published, how
 //! far a simulation may be off (where it does not say, its [`Band`] is fixed by what was measured), and a mark. Cells marked calibration may be what a profile's parameters were fitted on; those

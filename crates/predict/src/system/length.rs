@@ -18,7 +18,7 @@ pub(crate) struct Start {
     pub(crate) fill: f64,
     /// The largest fill of all scenarios that are compared: requests are drawn for that one, so that as many are drawn for each.
     pub(crate) drawn: f64,
-    /// What requests are spread over. Of a cache that holds a small part of it, few pages are made.
+    /// The working set. Of a cache that holds a small part of it, few pages are made.
     pub(crate) spread: Spread,
 }
 

@@ -61,7 +61,7 @@ pub enum Content {
     Linear(Fact<Extent>),
     /// Block by block.
     Blocks(Arc<dyn BlockTable>),
-    /// Several files, or parts of files, one behind the other. What a part's own table calls absent lies in the parent of
+    /// Several files, or parts of files, one after another. What a part's own table calls absent lies in the parent of
     /// the whole, at the address of the whole disk: the parts of a VMDK snapshot name no parent of their own.
     Extents(Vec<ExtentOf>),
 }

@@ -99,7 +99,7 @@ def scan(
     **counting: Any,
 ) -> straddle.Counts:
     """Counts traces, a task for each ``block`` bytes of each file: the lines of text that begin there, or the row groups of Parquet. The tasks of an
-    executor that is lost are made again by others, as Spark does with all tasks.
+    executor that is lost are repeated by others, as Spark does with all tasks.
 
     ``paths`` are paths, folders or addresses that ``pyarrow.fs`` opens, such as ``s3://bucket/trace.csv``; a path is one that every executor sees.
     Files that are packed, and those of Arrow, are a task each. What follows, such as ``columns`` and ``units``, is for

@@ -103,7 +103,7 @@ fn must_keep_the_grid(path: &Path, grid: u64) {
 
 #[test]
 fn every_reader_reads_what_was_written() {
-    // Sizes that are no whole number of blocks, of one block, of two tables of grains.
+    // Sizes that are not a whole number of blocks, of one block, of two tables of grains.
     let odd = 21 * MIB + 65_536 + 512;
     for (len, which) in [
         (odd, 0b1_0110_0000_0000_0001_1001),

@@ -86,7 +86,7 @@ struct PlanOut<'a> {
 pub(crate) struct WorkloadOut {
     /// Share of requests that read, in percent; the others write.
     reads_percent: u8,
-    /// Order of addresses.
+    /// Access pattern.
     pattern: Pattern,
     /// Request sizes, and how often each comes relative to the others.
     sizes: Vec<SizeOut>,
@@ -146,7 +146,7 @@ struct RequestsOut {
     atomic: bool,
     /// Completions are polled for.
     polled: bool,
-    /// Every block written is stamped, every block read is held against what was last written there.
+    /// Every block written is stamped, every block read is compared with what was last written there.
     verified: bool,
 }
 

@@ -93,7 +93,7 @@ struct AskedOut {
     workload: WorkloadOut,
     /// The scenario or recording that is asked in its place.
     scenario: Option<String>,
-    /// Bytes that requests are spread over.
+    /// Working set in bytes.
     span_bytes: Option<Bytes>,
     /// Replicates of each scenario.
     replicates: u32,

@@ -77,7 +77,7 @@ fn path(checked: &Checked, place: &Place, out: &mut String) {
     }
 }
 
-/// What a write changes on the layers that rest on nothing: data, then copies and parities, in the order of addresses.
+/// What a write changes on the layers that rest on nothing: data, then copies and parities, by address.
 fn changes(checked: &Checked, place: &Place, out: &mut String) {
     let mut runs: Vec<&WrittenRun> = bottom(checked, place).collect();
     if runs.is_empty() {

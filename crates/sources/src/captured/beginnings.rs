@@ -1,4 +1,4 @@
-//! Where outputs begin: all anchors of all tools, so arranged that a line is held against few of them.
+//! Where outputs begin: all anchors of all tools, so arranged that a line is compared with few of them.
 
 use super::text::{Bytes, Line};
 use super::tool::{Anchor, Notes, Reader, Section, Tool};

@@ -298,14 +298,14 @@ impl Text {
         let mut ends: Vec<usize> = Vec::new();
         for (index, (line, full)) in self.lines.iter().zip(&full).enumerate() {
             let text = &self.body[line.0..line.1];
-            let starts_anew = text.trim().is_empty()
+            let starts_over = text.trim().is_empty()
                 || begins_with_label(text)
                 || above.is_some_and(|above| is_heading(above) && is_row(text))
                 // The dashes under the heading of a table may be 80 long, and their line ends there.
                 || above.is_some_and(is_ruler) || is_ruler(text)
                 || above.is_some_and(|above| beginning(above) == beginning(text))
                 || ends_below(&ends, text);
-            if (goes_on && !starts_anew || pieces.contains(&index))
+            if (goes_on && !starts_over || pieces.contains(&index))
                 && let Some(last) = lines.last_mut()
             {
                 body.pop();

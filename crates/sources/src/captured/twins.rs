@@ -184,7 +184,7 @@ mod tests {
         };
         assert_eq!(title(disk("1a", 10)), "sda");
         assert_eq!(title(partition()), "sda1");
-        // The same again, and a table that was made anew.
+        // The same again, and a table that was re-created.
         assert_eq!(title(disk("1a", 10)), "sda");
         assert_eq!(title(disk("2b", 10)), "sda");
         assert_eq!(title(disk("3c", 20)), "sda (2)");

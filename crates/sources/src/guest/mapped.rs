@@ -181,7 +181,7 @@ mod tests {
     use straddle_geometry::{Rotation, Unit};
 
     #[test]
-    fn what_lay_on_a_lost_member_is_made_again_from_the_others() {
+    fn what_lay_on_a_lost_member_is_rebuilt_from_the_others() {
         let raid = Raid {
             layout: RaidLayout::Parity(Rotation::LeftSymmetric),
             unit: Unit::new(4).expect("not zero"),

@@ -441,7 +441,7 @@ fn place(layer: &mut Layer, disk: &Disk) -> bool {
     size > Bytes::ZERO
 }
 
-/// Extents one behind the other.
+/// Extents one after another.
 fn segments(extents: &[ExtentOf]) -> Option<Map> {
     let mut at = Bytes::ZERO;
     let mut pieces = Vec::new();

@@ -57,7 +57,7 @@ pub struct Extents {
     pub source: Source,
 }
 
-/// Extents of a volume that lie one behind the other on one thing.
+/// Extents of a volume that lie one after another on one thing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Number of the first one in the volume.

@@ -105,7 +105,7 @@ fn size(thing: &Thing) -> Option<&Interval> {
     thing.size.as_ref().map(|fact| &fact.value)
 }
 
-/// Most partitions that one is held against. Real ones lie side by side; only a forged list has more at one place.
+/// Most partitions that one is compared with. Real ones lie side by side; only a forged list has more at one place.
 const MAX_NEIGHBOURS: usize = 64;
 
 /// Two tools' partitions are one when their starts agree and no other one's does.

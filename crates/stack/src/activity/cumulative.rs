@@ -43,7 +43,7 @@ impl Cumulative<'_> {
     }
 
     /// The mean between the first and the last reading, and how many requests that are; `None` with one reading since the counters began,
-    /// when nothing was done, and when one of the two began anew at a reading at which the other did not seem to: the sum of the times may be
+    /// when nothing was done, and when one of the two started over at a reading at which the other did not seem to: the sum of the times may be
     /// larger after a restart than before.
     #[must_use]
     pub fn between(&self) -> Option<(f64, f64)> {
@@ -97,7 +97,7 @@ mod tests {
         let latency = two.cumulative(Quantity::ReadLatency).expect("reads");
         assert!((latency.mean() - 1805.0 / 91_000.0).abs() < 1e-12);
         assert_eq!(latency.between(), Some((0.02, 90_000.0)));
-        // A counter that began anew.
+        // A counter that started over.
         let restarted = activity(&[1000.0, 10.0], &[5.0, 1.0]);
         let latency = restarted.cumulative(Quantity::ReadLatency).expect("reads");
         assert_eq!(latency.between(), None);

@@ -25,7 +25,7 @@ pub struct Summary {
     pub first: Sample,
     /// The last; of what is counted from some beginning with its line, of other figures without.
     pub last: Last,
-    /// From the first figure to the last, how many there are: fewer than `count` where a count began anew.
+    /// From the first figure to the last, how many there are: fewer than `count` where a count started over.
     #[serde(skip)]
     pub readings: u64,
     /// How they are distributed.
@@ -166,11 +166,11 @@ impl Summary {
         }
         let is_before = |other| at.zip(other).is_some_and(|(this, other)| this < other);
         let (is_earlier, is_last) = (is_before(self.first.at), !is_before(self.last.at));
-        // What is counted began anew where it is less than before.
-        let begins_anew = kept == Kept::Count && is_last && value < self.last.value;
+        // What is counted started over where it is less than before.
+        let starts_over = kept == Kept::Count && is_last && value < self.last.value;
         let is_of_before = kept == Kept::Count && is_earlier && value > self.first.value;
-        let is_first = begins_anew || is_earlier && !is_of_before;
-        match (begins_anew, is_of_before) {
+        let is_first = starts_over || is_earlier && !is_of_before;
+        match (starts_over, is_of_before) {
             (true, _) => self.readings = 1,
             (false, true) => {}
             (false, false) => self.readings += 1,
@@ -301,7 +301,7 @@ mod tests {
         };
         let newest_first = [(4, 70.0), (3, 90.0), (2, 30.0)];
         assert_eq!(ends(Kept::Place, &newest_first), (30.0, 70.0));
-        // A count that began anew, from either end.
+        // A count that started over, from either end.
         let counts = [(1, 500.0), (2, 20.0), (3, 80.0)];
         assert_eq!(ends(Kept::Count, &counts), (20.0, 80.0));
         let counts = [(3, 80.0), (2, 20.0), (1, 500.0)];

@@ -151,7 +151,7 @@ impl Stack {
     }
 }
 
-/// True for grids that runs are placed against. `optimal_io_size` is left out: values that are no multiple of anything
+/// True for grids that runs are placed against. `optimal_io_size` is left out: values that are not a multiple of anything
 /// are common, and would multiply what has to be kept.
 pub(super) fn is_kept(role: GridRole, trust: Trust) -> bool {
     trust != Trust::Doubtful && !matches!(role, GridRole::OptimalIo | GridRole::DatabasePage)

@@ -13,7 +13,7 @@ use crate::sources::linux::Root;
 
 /// As much of a file as tells whether it can be text.
 pub(super) const HEAD: usize = 512;
-/// Most text of one folder that is held against each other; what is more is looked at file by file.
+/// Most text of one folder that is compared with each other; what is more is looked at file by file.
 const MAX_TOGETHER: usize = 4 * captured::MAX_BYTES;
 
 /// True for a file that begins as text does. One that cannot be read is not known to be text; whoever takes it up as

@@ -20,7 +20,7 @@ use crate::sources::linux::Root;
 
 /// Archives in archives are gone into so deep.
 const MAX_DEPTH: usize = 4;
-/// Most text of one archive that is held against each other.
+/// Most text of one archive that is compared with each other.
 const MAX_TEXT: usize = 4 * captured::MAX_BYTES;
 
 impl Checker {

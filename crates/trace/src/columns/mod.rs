@@ -113,7 +113,7 @@ struct Table {
     columns: Columns,
     /// Of rows that are read together.
     numbers: Option<Numbers>,
-    /// A line that names the columns. It is there again where files were put one behind the other.
+    /// A line that names the columns. It is there again where files were put one after another.
     heading: Option<Vec<u8>>,
 }
 

@@ -58,7 +58,7 @@ impl PartialEq for DeviceAnswers {
 
 impl Eq for DeviceAnswers {}
 
-/// Packed answers, one behind the other in pieces of [`PIECE`] bytes: one that grows would be there twice whenever it does.
+/// Packed answers, one after another in pieces of [`PIECE`] bytes: one that grows would be there twice whenever it does.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Packed {
     grids: Vec<(Grid, Family)>,

@@ -15,7 +15,7 @@ use straddle::workload::Workload;
 use super::{job, outline, recorded};
 use crate::args::bench::{Bench, Blocks, Budget, Devices, How};
 
-/// Bytes that requests are spread over in a test file, unless said otherwise.
+/// Working set in a test file, in bytes, unless said otherwise.
 const USUAL_SPAN: Bytes = Bytes::mib(1024);
 
 /// The time for all runs, where it is enough for the least blocks.

@@ -12,7 +12,7 @@ use straddle::bench::session::Beginning;
 use straddle::geometry::Bytes;
 use straddle::report::escape::terminal;
 
-/// How often a signal is looked for, and a bar is drawn anew.
+/// How often a signal is looked for, and a bar is redrawn.
 const TICK: Duration = Duration::from_millis(100);
 /// How often the machine is looked at.
 const LOOK: Duration = Duration::from_secs(1);

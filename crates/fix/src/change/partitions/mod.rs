@@ -225,7 +225,7 @@ fn propose(situation: &Situation<'_>, device: LayerId) -> Option<Proposal<Partit
 /// Why a partition that Windows runs from is not moved.
 fn runs_from(situation: &Situation<'_>, held: &Held) -> String {
     format!(
-        "{} is left where it is: Windows runs from it, or starts from it, and none of its tools deletes such a partition. It is put right when \
+        "{} is left where it is: Windows runs from it, or starts from it, and none of its tools deletes such a partition. It is repaired when \
          Windows is installed again, or by a program that moves it while another system runs",
         situation.stack.layer(held.entry.layer).name
     )
@@ -299,7 +299,7 @@ fn proposal(
         how,
         arithmetic,
         notes: match how {
-            How::Refill { .. } => vec![made_again(situation)],
+            How::Refill { .. } => vec![recreated(situation)],
             _ => notes(situation, &plan),
         },
         blockers,
@@ -307,8 +307,8 @@ fn proposal(
     }
 }
 
-/// What is not given back to partitions that are deleted and made again.
-fn made_again(situation: &Situation<'_>) -> String {
+/// What is not given back to partitions that are deleted and re-created.
+fn recreated(situation: &Situation<'_>) -> String {
     match situation::platform(situation.stack) {
         Some("esxi") => {
             "virtual machines are registered again when they have been copied back (vim-cmd solo/registervm)".to_owned()

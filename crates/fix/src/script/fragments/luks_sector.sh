@@ -16,7 +16,7 @@ if [ -b "$part" ]; then
 fi
 cryptsetup luksHeaderBackup -q --header-backup-file "$work/header" "$part" || die 'its header could not be copied'
 say "its header as it was: $work/header"
-doing='encrypting again'
+doing='re-encrypting'
 way_back="cryptsetup reencrypt --resume-only goes on with it; its header as it was is in $work/header, for as long as it was not begun"
 # It is closed, and what is in it fits: what this option would leave to whoever gives it.
 cryptsetup reencrypt -q --sector-size __to__ --force-offline-reencrypt "$@" "$part"

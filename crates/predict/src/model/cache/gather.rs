@@ -306,7 +306,7 @@ mod tests {
         let last = (10_016 * 4096, 10_020 * 4096);
         assert!(released.contains(&last), "{released:?}");
         assert_eq!(gather.observe(write(21)), Some(16 * 4096), "it goes on");
-        assert_eq!(gather.observe(write(10_020)), None, "it begins anew");
+        assert_eq!(gather.observe(write(10_020)), None, "it starts over");
     }
 
     #[test]

@@ -24,9 +24,9 @@ use pages::{List, MAX_SECTORS, Pages, SECTOR, Sectors};
 
 /// Most dirty pages that are made before time begins where few would be met again, ...
 const MADE: usize = 1 << 13;
-/// ... which is where they are at most this part of what requests are spread over: half a percent, to which gains are known.
+/// ... which is where they are at most this part of the working set: half a percent, to which gains are known.
 const SMALL: u64 = 200;
-/// What requests are spread over, in dirty data, up to which pages are often written again while they are dirty: how much of each
+/// The working set, in dirty data, up to which pages are often written again while they are dirty: how much of each
 /// is dirty then takes ...
 const HOT: u64 = 8;
 /// ... so many turns of all that is dirty to become what it stays.
@@ -47,7 +47,7 @@ pub(crate) fn destages(profile: &Profile) -> u64 {
     }
 }
 
-/// What requests are spread over, as far as it says how soon a page is met again.
+/// The working set, as far as it says how soon a page is met again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Spread {
     /// So many bytes, in no order.

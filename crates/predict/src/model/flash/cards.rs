@@ -47,7 +47,7 @@ impl OpenBlocks {
         if let Some(at) = self.open.iter().position(|(open, _)| *open == base) {
             written = self.open.remove(at).1;
             if from < written {
-                // What has been programmed cannot be programmed again: the block is closed and begun anew.
+                // What has been programmed cannot be programmed again: the block is closed and begun again.
                 copy(written, base + self.block, steps);
                 written = base;
             }

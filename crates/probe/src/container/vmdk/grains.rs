@@ -104,7 +104,7 @@ impl GrainTable {
         Extent::new(Bytes::new(at), Bytes::new(len)).unwrap_or(Extent::whole(Bytes::ZERO))
     }
 
-    /// Sends the grains `first..end` of one table, or of several that lie one behind the other; the first of them has
+    /// Sends the grains `first..end` of one table, or of several that lie one after another; the first of them has
     /// its entry at byte `at`.
     fn send(&self, at: u64, first: u64, end: u64, sink: &mut dyn Sink) -> Result<(), TableError> {
         let mut lower = Vec::new();

@@ -1,4 +1,4 @@
-//! ext directories: entries one behind the other in each block.
+//! ext directories: entries one after another in each block.
 //!
 //! ```text
 //! entry  0  inode, 0 if unused (4)   4  length (2)   6  length of the name (1)   7  type (1)   8  name

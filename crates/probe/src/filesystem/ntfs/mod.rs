@@ -276,7 +276,7 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 /// Where the two bytes of the version are in a record whose fixups are undone.
 fn volume_information(record: &[u8]) -> Option<Place> {
     let mut at = u16_at(record, 20)?;
-    // Attributes lie one behind the other; every step is at least 16 bytes, so the loop ends with the record.
+    // Attributes lie one after another; every step is at least 16 bytes, so the loop ends with the record.
     loop {
         let kind = u32_at(record, at)?;
         let len = usize::try_from(u32_at(record, at.checked_add(4)?)?).ok()?;

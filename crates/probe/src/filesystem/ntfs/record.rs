@@ -113,7 +113,7 @@ impl Record {
         })
     }
 
-    /// The attributes, one behind the other.
+    /// The attributes, one after another.
     pub(super) fn attributes(&self) -> Attributes<'_> {
         Attributes {
             record: &self.bytes,

@@ -43,7 +43,7 @@ struct Run {
     recorded: (u64, usize),
 }
 
-/// Lays the runs of a stream one behind the other.
+/// Lays the runs of a stream one after another.
 pub(super) struct Placer {
     cluster: u64,
     /// Bytes of the volume that are there.

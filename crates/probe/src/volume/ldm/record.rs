@@ -1,4 +1,4 @@
-//! One record of the database (VBLK): fields of variable length, one behind the other.
+//! One record of the database (VBLK): fields of variable length, one after another.
 //!
 //! ```text
 //! 0   u16  status

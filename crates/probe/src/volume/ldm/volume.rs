@@ -243,7 +243,7 @@ impl<'a, 'b> Building<'a, 'b> {
         })
     }
 
-    /// Partitions one behind the other.
+    /// Partitions one after another.
     fn segments(&mut self, parts: &[&Partition], name: &str) -> Option<Shape> {
         let mut below: Vec<Below> = Vec::new();
         let mut pieces = Vec::new();

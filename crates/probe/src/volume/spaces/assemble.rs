@@ -142,7 +142,7 @@ impl Pool<'_, '_> {
             ));
             return nowhere(layer);
         }
-        // Parity begins anew in each run of slabs; in one run, and without parity, all rows follow one rule.
+        // Parity starts over in each run of slabs; in one run, and without parity, all rows follow one rule.
         let runs = slabs.iter().filter(|slabs| slabs.column == 0).count();
         if parity > 1 || (parity == 1 && runs > 1) {
             layer.map = Map::Segments(Vec::new());
@@ -235,7 +235,7 @@ impl Pool<'_, '_> {
         Some((below, starts))
     }
 
-    /// The slabs of one copy of a column, one behind the other.
+    /// The slabs of one copy of a column, one after another.
     fn column(&mut self, name: String, slabs: &[&Slabs], data: u64) -> Option<usize> {
         let mut below: Vec<Below> = Vec::new();
         let mut pieces = Vec::new();

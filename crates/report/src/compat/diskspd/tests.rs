@@ -77,7 +77,7 @@ fn ours(line: &str, mut make: impl FnMut(u32) -> Sample) -> String {
     })
 }
 
-/// Holds a report against the one that is kept; `STRADDLE_UPDATE=1` writes it anew.
+/// Holds a report against the one that is kept; `STRADDLE_UPDATE=1` rewrites it.
 fn expect(name: &str, kept: &str, report: &str) {
     if std::env::var_os("STRADDLE_UPDATE").is_some() {
         let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/src/compat/diskspd/");

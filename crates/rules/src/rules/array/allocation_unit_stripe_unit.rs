@@ -56,7 +56,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             } else {
                 finding
                     .arithmetic(format!("requests of one allocation unit take {extra} more operations than they need"))
-                    .help("no start cures this: choose an allocation unit that divides the stripe unit when formatting again")
+                    .help("no start cures this: choose an allocation unit that divides the stripe unit when reformatting")
             });
         }
     }

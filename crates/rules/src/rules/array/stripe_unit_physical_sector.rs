@@ -61,7 +61,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
     }
 }
 
-/// The finest unit of the members that the stripe unit is no multiple of.
+/// The finest unit of the members that the stripe unit is not a multiple of.
 fn smallest_violated<'a>(
     context: &'a Context<'a>,
     id: LayerId,
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stated_unit_is_held_against_the_lun_s_own_sector() {
+    fn a_stated_unit_is_compared_with_the_lun_s_own_sector() {
         let mut lab = Lab::new();
         let lun = lab.disk(4096);
         lab.stated(lun, GridRole::StripeUnit, 6144);

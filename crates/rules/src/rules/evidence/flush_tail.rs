@@ -142,7 +142,7 @@ mod tests {
     use straddle_stack::activity::{Quantity, Span, Statistic};
 
     #[test]
-    fn the_99th_percentile_is_held_against_the_target() {
+    fn the_99th_percentile_is_compared_with_the_target() {
         let lab = |value: f64| {
             let mut lab = Lab::new();
             let statistic = Statistic::Percentile(99_000);

@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_guests_wait_for_is_held_against_the_target_and_the_device_alone_where_that_is_not_known()
+    fn what_guests_wait_for_is_compared_with_the_target_and_the_device_alone_where_that_is_not_known()
      {
         let commands = |series: &[(Quantity, Span, &[f64])]| lab(&[], series).findings(&RULE);
         let device = (Quantity::DeviceLatency, Span::Interval, &[0.0349; 2][..]);

@@ -43,7 +43,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
             let Some(load) = load(activity, rate, size) else {
                 continue;
             };
-            let is_told_above = || {
+            let is_shown_above = || {
                 active(context).any(|(above, _, activity)| {
                     above != id
                         && context.stack.rests_on(above, id)
@@ -51,7 +51,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                 })
             };
             let carrier = match carrier(context, id) {
-                only if only != id && is_told_above() => continue,
+                only if only != id && is_shown_above() => continue,
                 carrier => carrier,
             };
             for grid in grids(context, carrier, writes) {

@@ -159,7 +159,7 @@ fn far_away(context: &Context<'_>, id: LayerId, layer: &Layer) -> Option<Finding
 
 /// The start that was probably meant by a number that cannot be one: one slip away, and as round as starts are.
 fn meant(wrong: Bytes, sector: Unit) -> Option<(Bytes, &'static str)> {
-    /// Starts that are no multiple of 4 KiB and yet usual: sector 63.
+    /// Starts that are not a multiple of 4 KiB and yet usual: sector 63.
     const USUAL: u64 = 32_256;
     let roundness = |n: u64| match n {
         USUAL => Some(20),

@@ -115,7 +115,7 @@ impl<'a> Rounded<'a> {
         }
     }
 
-    /// The grids that a start is held against, in addresses of the disk.
+    /// The grids that a start is compared with, in addresses of the disk.
     fn grids(&self) -> Vec<(&'a SeenGrid<'a>, Grid)> {
         let context = self.context;
         let told = |grid: &&SeenGrid<'_>| {

@@ -62,7 +62,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                     Correlation::new("sector ÷ block", seen.unit().bytes(), step).arithmetic()
                         + " places for a file to begin in each sector",
                 )
-                .help("format again with blocks of 4 KiB when the volume is worth it")
+                .help("reformat with blocks of 4 KiB when the volume is worth it")
                 .at_most(
                     Severity::Warning,
                     "a mean over all places where a file may begin; yours may lie better",

@@ -65,7 +65,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                     )
                     .evidence(&grid.fact.source, format!("{} = {}", role.name(), seen.unit()))
                     .arithmetic(division(heap.value, seen))
-                    .help("format again with aligned clusters (mkfs.fat without -a, mkfs.exfat -b 1M); moving the partition only moves the fault");
+                    .help("reformat with aligned clusters (mkfs.fat without -a, mkfs.exfat -b 1M); moving the partition only moves the fault");
                 findings.push(say_what_is_free(finding));
             }
         }

@@ -45,8 +45,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                     sector,
                 )
                 .map(|finding| {
-                    finding
-                        .help("worth formatting again (format /L) only for very many small files")
+                    finding.help("worth reformatting (format /L) only for very many small files")
                 }),
             );
         }

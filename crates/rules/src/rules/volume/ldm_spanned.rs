@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn two_disks_one_behind_the_other_are_told() {
+    fn two_disks_one_after_the_other_are_told() {
         let mut lab = Lab::new();
         let disks = [lab.disk(512), lab.disk(512)];
         spanned(&mut lab, &disks, "ldm");

@@ -62,7 +62,7 @@ fn check(context: &Context<'_>, findings: &mut Findings) {
                     .evidence(&grid.fact.source, format!("full stripe = {full}"))
                     .arithmetic(line.arithmetic())
                     .note("writes of whole full stripes go straight to the disks; smaller ones through the journal of the space, twice")
-                    .help("for a space re-created: New-VirtualDisk … -NumberOfColumns 3 -Interleave 32KB, formatted with an allocation unit of 64 KiB"),
+                    .help("when the space is re-created: New-VirtualDisk … -NumberOfColumns 3 -Interleave 32KB, formatted with an allocation unit of 64 KiB"),
             );
         }
     }
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn an_allocation_unit_is_held_against_the_full_stripe() {
+    fn an_allocation_unit_is_compared_with_the_full_stripe() {
         space(524_288, 65_536).one(&RULE, Severity::Note, "65,536 ÷ 524,288 = 0.125");
         space(65_536, 65_536).none(&RULE);
         space(65_536, 131_072).none(&RULE);

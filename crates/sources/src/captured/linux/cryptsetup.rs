@@ -262,7 +262,7 @@ fn status(section: &Section<'_>, notes: &mut Notes<'_>) {
     note(device, vec![name], &header, vec![segment], notes);
 }
 
-/// Notes what lies encrypted on `device`. A header may have several segments while it is being encrypted anew; then no
+/// Notes what lies encrypted on `device`. A header may have several segments while it is being re-encrypted; then no
 /// single place is right.
 fn note(
     device: Name,
@@ -328,7 +328,7 @@ fn note(
     };
     if many {
         thing.remarks.push(remark(
-            "it has several segments: it is being encrypted again, and parts of it lie elsewhere until that is done",
+            "it has several segments: it is being re-encrypted, and parts of it lie elsewhere until that is done",
         ));
     } else {
         thing.size = segment.size.map(|size| size.map(Interval::exact));

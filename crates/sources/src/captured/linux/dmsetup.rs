@@ -186,7 +186,7 @@ fn start(thing: &mut Thing, sectors: &str, line: &Line<'_>, notes: &Notes<'_>) {
     }
 }
 
-/// Pieces one behind the other.
+/// Pieces one after another.
 fn linear(thing: &mut Thing, pieces: &[(Row<'_>, Line<'_>)]) {
     let mut placed = Vec::new();
     for (row, _) in pieces {
