@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use straddle_testkit::shipped;
+use straddle_testkit::{shipped, under_wine};
 
 use crate::packages::{self, WINDOWS};
 use crate::run::{cargo, output, run};
@@ -13,12 +13,7 @@ use crate::run::{cargo, output, run};
 pub(crate) fn build(smoke: bool) -> Result<()> {
     packages::for_dist()?;
     let musl = shipped()?;
-    // The tests run this one, built like this; a release wants a small fast binary.
-    let (profile, folder) = match smoke {
-        true => ("dev", "debug"),
-        false => (shipped::PROFILE, shipped::PROFILE),
-    };
-    let windows = built(WINDOWS, profile, &format!("{folder}/straddle.exe"))?;
+    let windows = program_for_windows(smoke)?;
     is_static(&musl)?;
     needs_the_system_only(&windows)?;
     let archive = archive(&windows)?;
@@ -41,12 +36,18 @@ pub(crate) fn shipped() -> Result<PathBuf> {
     Ok(Path::new("target").join(program))
 }
 
-/// The command for a target, built there.
-fn built(target: &str, profile: &str, program: &str) -> Result<PathBuf> {
-    let command = ["build", "--quiet", "--package", "straddle-cli"];
-    let how = ["--profile", profile, "--target", target];
-    run(cargo().args(command).args(how))?;
-    Ok(PathBuf::from(format!("target/{target}/{program}")))
+/// The program for Windows: small and fast, or the one that tests run.
+fn program_for_windows(of_tests: bool) -> Result<PathBuf> {
+    let mut cargo = cargo();
+    let mut program = under_wine::build(&mut cargo);
+    if !of_tests {
+        cargo.args(["--profile", shipped::PROFILE]);
+        program = Path::new(WINDOWS)
+            .join(shipped::PROFILE)
+            .join("straddle.exe");
+    }
+    run(&mut cargo)?;
+    Ok(Path::new("target").join(program))
 }
 
 /// What somebody copies to a server of Windows: the program, its licences and the page to begin with.

@@ -176,7 +176,7 @@ const TESTS: &[(&str, &str)] = &[
 
 /// Targets of the static and of the Windows build.
 pub(crate) const MUSL: &str = straddle_testkit::shipped::TARGET;
-pub(crate) const WINDOWS: &str = "x86_64-pc-windows-gnu";
+pub(crate) const WINDOWS: &str = straddle_testkit::under_wine::TARGET;
 
 /// Packages that the Windows build and the smoke test of both need.
 const DIST: &[(&str, &str)] = &[

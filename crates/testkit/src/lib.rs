@@ -30,6 +30,7 @@ pub mod shipped;
 pub mod sparse;
 #[cfg(feature = "table")]
 pub mod table;
+pub mod under_wine;
 pub mod vmfs;
 #[cfg(feature = "probe")]
 pub mod volume;

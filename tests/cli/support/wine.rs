@@ -81,7 +81,7 @@ fn of(program: &str, prefix: &Path) -> Command {
 }
 
 /// What programs of Windows are built for.
-pub(crate) const TARGET: &str = "x86_64-pc-windows-gnu";
+pub(crate) const TARGET: &str = straddle_testkit::under_wine::TARGET;
 /// What building for it needs.
 pub(crate) const BUILDING: &str =
     "gcc-mingw-w64-x86-64, and `rustup target add x86_64-pc-windows-gnu`";
@@ -90,13 +90,11 @@ pub(crate) const BUILDING: &str =
 pub(crate) fn straddle_exe() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
-        let args = ["build", "--quiet", "-p", "straddle-cli", "--target", TARGET];
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(args).current_dir(repository());
-        tool(BUILDING, &mut cargo);
+        let exe = straddle_testkit::under_wine::build(&mut cargo);
+        tool(BUILDING, cargo.current_dir(repository()));
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("..");
-        let exe = folder.join(TARGET).join("debug/straddle.exe");
-        exe.canonicalize().expect("it was built")
+        folder.join(exe).canonicalize().expect("it was built")
     })
 }
 

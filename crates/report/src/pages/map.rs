@@ -26,10 +26,7 @@ struct Place {
 
 /// The picture.
 pub(super) fn draw(target: &str, stack: &[Layer]) -> Picture {
-    Picture {
-        wide: on(Screen::Wide, target, stack),
-        narrow: on(Screen::Narrow, target, stack),
-    }
+    Picture::drawn(|screen| on(screen, target, stack))
 }
 
 fn on(screen: Screen, target: &str, stack: &[Layer]) -> String {

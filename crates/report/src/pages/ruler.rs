@@ -100,7 +100,7 @@ pub(super) fn ruler(view: &View, size: Option<Unit>) -> Option<Ruler> {
     };
     let mut panels = Vec::new();
     let mut rows: Vec<Vec<(f64, f64)>> = vec![Vec::new(); drawn.len()];
-    let mut draw = |screen| {
+    let draw = |screen: Screen| {
         let scale = Scale::on(screen, window);
         let mut out = String::new();
         let mut top = 0.0;
@@ -136,10 +136,7 @@ pub(super) fn ruler(view: &View, size: Option<Unit>) -> Option<Ruler> {
             &out,
         )
     };
-    let picture = Picture {
-        wide: draw(Screen::Wide),
-        narrow: draw(Screen::Narrow),
-    };
+    let picture = Picture::drawn(draw);
     let starts: Vec<u64> = drawn.iter().map(|(_, start)| *start).collect();
     let table = table(layer, &drawn, &starts, size);
     let grids = drawn

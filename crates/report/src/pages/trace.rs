@@ -317,10 +317,7 @@ fn sectors(all: &Device) -> Figure {
     Figure {
         title: title.to_owned(),
         caption,
-        picture: Picture {
-            wide: bars(&shares, title, Screen::Wide),
-            narrow: bars(&shares, title, Screen::Narrow),
-        },
+        picture: Picture::drawn(|screen| bars(&shares, title, screen)),
         table,
         series: None,
     }

@@ -43,6 +43,14 @@ impl Screen {
 }
 
 impl Picture {
+    /// Draws for either screen.
+    pub(crate) fn drawn(mut draw: impl FnMut(Screen) -> String) -> Picture {
+        Picture {
+            wide: draw(Screen::Wide),
+            narrow: draw(Screen::Narrow),
+        }
+    }
+
     /// Draws for either screen; `None` where there is nothing to see.
     pub(crate) fn of(draw: impl Fn(Screen) -> Option<String>) -> Option<Picture> {
         Some(Picture {
