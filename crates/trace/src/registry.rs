@@ -1,7 +1,7 @@
 use crate::format::Format;
 use crate::readers::{
-    alibaba, biosnoop, blkalgn, blkparse, blktrace, csv, etw, fio_log, fiu, ftrace, iolog, msr,
-    pcap, spc, systor, tencent,
+    alibaba, biosnoop, blkalgn, blkparse, blktrace, csv, etw, file_offsets, fio_log, fiu, ftrace,
+    iolog, msr, pcap, spc, systor, tencent,
 };
 use crate::tables;
 
@@ -26,6 +26,7 @@ pub static FORMATS: &[&Format] = &[
     &blkalgn::BLKALGN,
     &biosnoop::BIOSNOOP,
     &etw::ETW,
+    &file_offsets::FILE_OFFSETS,
     &csv::CSV,
 ];
 

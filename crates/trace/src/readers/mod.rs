@@ -7,6 +7,7 @@ pub(crate) mod blkparse;
 pub(crate) mod blktrace;
 pub(crate) mod csv;
 pub(crate) mod etw;
+pub(crate) mod file_offsets;
 pub(crate) mod fio_log;
 pub(crate) mod fiu;
 pub(crate) mod ftrace;

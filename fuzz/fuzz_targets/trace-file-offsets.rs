@@ -1,0 +1,2 @@
+#![no_main]
+straddle_fuzz::trace!("file-offsets");
