@@ -31,9 +31,10 @@ const LARGEST_BINARY: u64 = 15_000_000;
 /// Lines of a source file without its tests; big files hide the interesting part.
 const LONGEST_FILE: usize = 600;
 
-/// Checks package count, licences, binary size and file lengths.
+/// Checks package count, licences, locks, binary size and file lengths.
 pub(crate) fn check() -> Result<()> {
     let mut faults = Vec::new();
+    lock_of_the_fuzz_targets()?;
     packages(&mut faults)?;
     licences(&mut faults)?;
     binary(&mut faults)?;
@@ -41,6 +42,15 @@ pub(crate) fn check() -> Result<()> {
     if !faults.is_empty() {
         bail!("{}", faults.join("\n"));
     }
+    Ok(())
+}
+
+/// They are a workspace by themselves, of which nothing here builds anything: their lock would go stale unseen.
+fn lock_of_the_fuzz_targets() -> Result<()> {
+    const MANIFEST: [&str; 2] = ["--manifest-path", "fuzz/Cargo.toml"];
+    let args = ["metadata", "--locked", "--quiet", "--format-version", "1"];
+    output(cargo().args(args).args(MANIFEST))
+        .context("`cargo metadata --manifest-path fuzz/Cargo.toml` updates fuzz/Cargo.lock")?;
     Ok(())
 }
 
