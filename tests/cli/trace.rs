@@ -126,7 +126,38 @@ fn requests_are_followed_to_the_partitions_of_a_disk() {
     assert_eq!(document["files"][0]["split"], 2);
 }
 
-/// A guest's requests, down to the file of its virtual disk: where `qemu-img map` says that they lie there.
+/// Where a range lies by these runs, each its start, its length and where that is: the pieces, in order.
+fn within(
+    runs: &[(u64, u64, u64)],
+    (start, length): (u64, u64),
+) -> impl Iterator<Item = (u64, u64)> {
+    runs.iter().filter_map(move |(at, len, there)| {
+        let (from, to) = (start.max(*at), (start + length).min(at + len));
+        (from < to).then(|| (there + (from - at), to - from))
+    })
+}
+
+/// Where a file is on its disk, by `filefrag`.
+fn extents(folder: &Path, file: &str) -> Vec<(u64, u64, u64)> {
+    let said = crate::support::sh(folder, &format!("filefrag -v -b1 {file}"));
+    let extent = |line: &str| -> Option<(u64, u64, u64)> {
+        // `   1:     4096.. 5243903: 149520908289..149525102591: 5239808: 1234: last,eof`
+        let numbers: Vec<u64> = line
+            .split([' ', ':', '.'])
+            .filter(|word| !word.is_empty())
+            .map_while(|word| word.parse().ok())
+            .collect();
+        match numbers.as_slice() {
+            [_, at, _, there, _, len, ..] => Some((*at, *len, *there)),
+            _ => None,
+        }
+    };
+    let extents: Vec<_> = said.lines().filter_map(extent).collect();
+    assert!(!extents.is_empty(), "{said}");
+    extents
+}
+
+/// A guest's requests, down to the disk below its virtual disk: where `qemu-img map` and `filefrag` say that they lie there.
 #[test]
 fn requests_of_a_guest_are_followed_into_its_virtual_disk() {
     use std::os::unix::fs::FileExt;
@@ -138,7 +169,21 @@ fn requests_of_a_guest_are_followed_into_its_virtual_disk() {
         raw.write_all_at(&[0xaa; MIB as usize], block * MIB)
             .expect("room");
     }
-    let line = "qemu-img convert -f raw -O vdi raw.img guest.vdi && sync guest.vdi && qemu-img map --output=json -f vdi guest.vdi";
+    crate::support::sh(
+        here.path(),
+        "qemu-img convert -f raw -O vdi raw.img whole.vdi",
+    );
+    // Another file is written in between, so that most filesystems have it in pieces.
+    let whole = fs::read(here.path().join("whole.vdi")).expect("an image");
+    let [guest, other] =
+        ["guest.vdi", "other"].map(|name| fs::File::create(here.path().join(name)).expect("room"));
+    for (piece, at) in whole.chunks(300 << 10).zip((0..).step_by(300 << 10)) {
+        for file in [&guest, &other] {
+            file.write_all_at(piece, at).expect("room");
+            file.sync_all().expect("syncs");
+        }
+    }
+    let line = "qemu-img map --output=json -f vdi guest.vdi";
     let map: serde_json::Value =
         serde_json::from_str(&crate::support::sh(here.path(), line)).expect("JSON");
     let number = |value: &serde_json::Value| value.as_u64().expect("a number");
@@ -166,18 +211,17 @@ fn requests_of_a_guest_are_followed_into_its_virtual_disk() {
         .iter()
         .map(|(start, length)| format!("1,guest,0,Write,{start},{length},1\n"));
     fs::write(here.path().join("guest.csv"), lines.collect::<String>()).expect("room");
-    // Blocks that are neighbours here need not be in the file.
-    let pieces = |(start, length): (u64, u64)| -> Vec<u64> {
+    // Blocks that are neighbours here need not be in the file, and what is in one piece there need not be on the disk.
+    let extents = extents(here.path(), "guest.vdi");
+    let pieces = |request: (u64, u64)| -> Vec<u64> {
         let mut pieces = Vec::new();
         let mut ends = None;
-        for (at, len, offset) in &data {
-            let (from, to) = (start.max(*at), (start + length).min(at + len));
-            if from < to {
-                let there = offset + (from - at);
+        for (there, len) in within(&data, request) {
+            for (there, len) in within(&extents, (there, len)) {
                 if ends != Some(there) {
                     pieces.push(there);
                 }
-                ends = Some(there + (to - from));
+                ends = Some(there + len);
             }
         }
         pieces
