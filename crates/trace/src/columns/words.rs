@@ -40,7 +40,13 @@ impl Words {
     /// The commonest words, without a jump that depends on which one it is: that cannot be foreseen.
     #[inline(always)]
     pub(crate) fn usual(self, bytes: [u8; 8], len: usize) -> Option<Access> {
-        const fn word(text: [u8; 8]) -> u64 {
+        // The last byte has the length: what is behind a word may be zeros of the text.
+        const fn word(mut text: [u8; 8]) -> u64 {
+            let mut len = 0;
+            while text[len] != 0 {
+                len += 1;
+            }
+            text[7] = len as u8;
             u64::from_le_bytes(text)
         }
         let (reads, writes) = match self {
@@ -56,7 +62,7 @@ impl Words {
         let others = u64::MAX
             .checked_shl(8 * u32::try_from(len).ok()?)
             .unwrap_or(0);
-        let found = u64::from_le_bytes(bytes) & !others;
+        let found = (u64::from_le_bytes(bytes) & !others) | ((len.min(8) as u64) << 56);
         let is = |words: [u64; 2]| (found == words[0]) | (found == words[1]);
         let writes = is(writes);
         if !(is(reads) | writes) {
@@ -132,7 +138,7 @@ mod tests {
         /// Whatever stands behind the word.
         #[test]
         fn a_usual_word_is_what_it_is_when_looked_at_closely(
-            text in "Read|Write|R|W|r|w|0|1|Flush|Readx|[A-Za-z0-9]{0,9}",
+            text in "Read|Write|R|W|r|w|0|1|Flush|Readx|[A-Za-z0-9]{0,9}|(Read|Write|R|W|0|1)\\x00{1,7}",
             behind in "[,A-Za-z0]{8}",
         ) {
             let bytes = format!("{text}{behind}");
