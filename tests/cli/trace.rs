@@ -5,6 +5,8 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use straddle_testkit::filefrag;
+
 use crate::support::{Run, scratch, straddle};
 
 /// Requests of two partitions, the first at sector 63: pages of 8 KiB, one in three a read, in a shape of MSR Cambridge.
@@ -126,35 +128,15 @@ fn requests_are_followed_to_the_partitions_of_a_disk() {
     assert_eq!(document["files"][0]["split"], 2);
 }
 
-/// Where a range lies by these runs, each its start, its length and where that is: the pieces, in order.
+/// Where a range lies by these runs, each its start, where that is, and its length: the pieces, in order.
 fn within(
     runs: &[(u64, u64, u64)],
     (start, length): (u64, u64),
 ) -> impl Iterator<Item = (u64, u64)> {
-    runs.iter().filter_map(move |(at, len, there)| {
+    runs.iter().filter_map(move |(at, there, len)| {
         let (from, to) = (start.max(*at), (start + length).min(at + len));
         (from < to).then(|| (there + (from - at), to - from))
     })
-}
-
-/// Where a file is on its disk, by `filefrag`.
-fn extents(folder: &Path, file: &str) -> Vec<(u64, u64, u64)> {
-    let said = crate::support::sh(folder, &format!("filefrag -v -b1 {file}"));
-    let extent = |line: &str| -> Option<(u64, u64, u64)> {
-        // `   1:     4096.. 5243903: 149520908289..149525102591: 5239808: 1234: last,eof`
-        let numbers: Vec<u64> = line
-            .split([' ', ':', '.'])
-            .filter(|word| !word.is_empty())
-            .map_while(|word| word.parse().ok())
-            .collect();
-        match numbers.as_slice() {
-            [_, at, _, there, _, len, ..] => Some((*at, *len, *there)),
-            _ => None,
-        }
-    };
-    let extents: Vec<_> = said.lines().filter_map(extent).collect();
-    assert!(!extents.is_empty(), "{said}");
-    extents
 }
 
 /// A guest's requests, down to the disk below its virtual disk: where `qemu-img map` and `filefrag` say that they lie there.
@@ -195,8 +177,8 @@ fn requests_of_a_guest_are_followed_into_its_virtual_disk() {
         .map(|run| {
             (
                 number(&run["start"]),
-                number(&run["length"]),
                 number(&run["offset"]),
+                number(&run["length"]),
             )
         })
         .collect();
@@ -212,7 +194,7 @@ fn requests_of_a_guest_are_followed_into_its_virtual_disk() {
         .map(|(start, length)| format!("1,guest,0,Write,{start},{length},1\n"));
     fs::write(here.path().join("guest.csv"), lines.collect::<String>()).expect("room");
     // Blocks that are neighbours here need not be in the file, and what is in one piece there need not be on the disk.
-    let extents = extents(here.path(), "guest.vdi");
+    let extents = filefrag::pieces(&here.path().join("guest.vdi"));
     let pieces = |request: (u64, u64)| -> Vec<u64> {
         let mut pieces = Vec::new();
         let mut ends = None;

@@ -39,13 +39,16 @@ pub(crate) fn shipped() -> Result<PathBuf> {
 /// The program for Windows: small and fast, or the one that tests run.
 fn program_for_windows(of_tests: bool) -> Result<PathBuf> {
     let mut cargo = cargo();
-    let mut program = under_wine::build(&mut cargo);
-    if !of_tests {
-        cargo.args(["--profile", shipped::PROFILE]);
-        program = Path::new(WINDOWS)
+    let program = if of_tests {
+        under_wine::build(&mut cargo)
+    } else {
+        cargo
+            .args(["build", "--quiet", "--package", "straddle-cli"])
+            .args(["--profile", shipped::PROFILE, "--target", WINDOWS]);
+        Path::new(WINDOWS)
             .join(shipped::PROFILE)
-            .join("straddle.exe");
-    }
+            .join("straddle.exe")
+    };
     run(&mut cargo)?;
     Ok(Path::new("target").join(program))
 }

@@ -8,6 +8,7 @@ use straddle_sources::Settings;
 use straddle_sources::linux::{Root, file, host};
 use straddle_sources::{CaptureOptions, capture};
 use straddle_stack::{GridRole, Key, LayerKind, Value};
+use straddle_testkit::filefrag::pieces;
 
 fn run(program: &str, package: &str, args: &[&str]) -> String {
     let output = Command::new(program).args(args).output();
@@ -73,29 +74,9 @@ fn a_fragmented_file_agrees_with_filefrag() {
         out.write_all(&vec![7; 65_536]).expect("writes");
         out.sync_all().expect("syncs");
     }
+    let want = pieces(&path);
+    assert_eq!(want.len(), 20, "filefrag shows other fragments");
     let path = path.to_str().expect("plain path");
-    let text = run("filefrag", "e2fsprogs", &["-v", "-b1", path]);
-    // `   0:        0..    65535:  8372224..  8437759:  65536:             last,eof`
-    let first = |range: &str| -> Option<u64> { range.split("..").next()?.trim().parse().ok() };
-    // Neighbours are joined in a map and not by filefrag: compare byte ranges.
-    let mut want: Vec<(u64, u64, u64)> = Vec::new();
-    for line in text.lines() {
-        let fields: Vec<&str> = line.split(':').map(str::trim).collect();
-        let [index, logical, physical, length, ..] = fields.as_slice() else {
-            continue;
-        };
-        let (Ok(_), Ok(length)) = (index.parse::<u32>(), length.parse::<u64>()) else {
-            continue;
-        };
-        let (Some(logical), Some(physical)) = (first(logical), first(physical)) else {
-            continue;
-        };
-        match want.last_mut() {
-            Some((l, p, n)) if *l + *n == logical && *p + *n == physical => *n += length,
-            _ => want.push((logical, physical, length)),
-        }
-    }
-    assert_eq!(want.len(), 20, "filefrag shows other fragments:\n{text}");
     let stack = file(&Root::live(), path, &Settings::default()).expect("this file");
     let mut layers = stack.layers().iter();
     let layer = layers.find(|l| l.kind == LayerKind::File);

@@ -15,6 +15,7 @@ pub mod compat;
     reason = "names say it; the head of the file has what is made"
 )]
 pub mod experiments;
+pub mod filefrag;
 #[cfg(feature = "probe")]
 pub mod files;
 #[cfg(feature = "lab")]

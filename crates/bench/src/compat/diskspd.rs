@@ -92,7 +92,7 @@ pub enum Buffer {
     Unsaid,
     /// `-Z1G`: from a buffer of that length.
     Random(Bytes),
-    /// `-Zr`: re-created for each request.
+    /// `-Zr`: filled again for each request.
     RandomEachTime,
 }
 

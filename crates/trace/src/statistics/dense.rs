@@ -30,7 +30,7 @@ const FREE: Head = Head {
 #[derive(Debug, Default)]
 pub(super) struct Dense {
     heads: Vec<Head>,
-    /// A block after the other.
+    /// One block after another.
     counts: Vec<u32>,
     used: usize,
     /// Most blocks that the memory allows.
