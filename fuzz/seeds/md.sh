@@ -1,5 +1,5 @@
 # md, superblocks as mdadm writes them. It insists on block devices, so the fields are put by hand, as `struct mdp_superblock_1`
-# and `mdp_super_t` have them, and the checksum is mended; tests/lab/cases/md-metadata.sh holds the reader against mdadm itself.
+# and `mdp_super_t` have them, and the checksum is corrected; tests/lab/cases/md-metadata.sh compares the reader with mdadm itself.
 
 # md_sum BASE BYTES [big]: the sum of words that md takes of itself, with the checksum's own bytes zero.
 md_sum() {

@@ -1,4 +1,4 @@
-//! What `straddle fix` says when there is no plan, no script, or nothing to hold a plan against.
+//! What `straddle fix` says when there is no plan, no script, or nothing to compare a plan with.
 
 use crate::support::{straddle, tool};
 use std::fs;

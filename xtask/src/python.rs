@@ -76,7 +76,7 @@ pub(crate) fn as_cargo(cargo: &OsStr, args: &[&str]) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Builds the module and the command, and holds one against the other; `rest` goes to pytest.
+/// Builds the module and the command, and compares the two; `rest` goes to pytest.
 pub(crate) fn test(rest: &[&str]) -> Result<()> {
     run(as_tests_have_it().args(["--bin", "straddle"]))?;
     install(OF_TESTS)?;

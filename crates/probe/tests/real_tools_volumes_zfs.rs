@@ -268,7 +268,7 @@ fn check_pool(files: &[&PathBuf], given: &[usize], assembly: &Assembly) {
     assert_eq!(seen, assembly.nodes.len(), "{assembly:#?}");
 }
 
-/// Recognises and assembles the files given, and holds both against zdb.
+/// Recognises and assembles the files given, and compares both with what zdb says.
 fn check(files: &[&PathBuf], given: &[usize]) -> Assembly {
     let targets: Vec<Target> = given
         .iter()

@@ -1,4 +1,4 @@
-//! Whether a check held a start against anything at all: silence about what was not looked at is no answer.
+//! Whether a check compared a start with anything at all: silence about what was not looked at is no answer.
 
 use std::borrow::Cow;
 

@@ -36,7 +36,7 @@ pub struct VolumeFormat {
     pub reads: &'static str,
     /// What of it is named and not followed, for the documentation; empty when there is nothing.
     pub refuses: &'static str,
-    /// The tools and kernels that its tests hold it against, for the documentation.
+    /// The tools and kernels that its tests compare it with, for the documentation.
     pub verified: &'static str,
     /// Smallest window that can hold it, in bytes.
     pub min_size: u64,

@@ -231,7 +231,7 @@ impl Groups {
         }
     }
 
-    /// Adds grids and remarks to a thing, and holds them against what it has.
+    /// Adds grids and remarks to a thing, and compares them with what it has.
     pub(super) fn tell(&mut self, index: usize, said: (Vec<GridFact>, Vec<Anomaly>)) {
         if let Some(thing) = self.things[index].as_mut() {
             for grid in said.0 {

@@ -2,7 +2,7 @@
 //!
 //! Tools describe the same disk by different names: `Disk 0`, `\\.\PHYSICALDRIVE0`, a serial number, `C:`. Whoever reads
 //! them (captured text now, a live source later) only notes [`Thing`]s with all the [`Name`]s that were said; the
-//! inventory joins things that share a name, holds what is said twice against each other, and builds the stack.
+//! inventory joins things that share a name, compares what is said twice, and builds the stack.
 
 mod bounds;
 mod build;

@@ -133,7 +133,7 @@ impl<'a, 'b> Building<'a, 'b> {
         }
     }
 
-    /// Gives the volume its size, and holds it against what its components have room for.
+    /// Gives the volume its size, and compares it with what its components have room for.
     fn measure(&mut self, layer: &mut Layer, capacity: Option<Bytes>) -> Holds {
         let (group, field) = (self.group, &self.volume.size);
         let source = group.source(field);

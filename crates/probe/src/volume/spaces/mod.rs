@@ -10,7 +10,7 @@
 //! Dual parity and tiers are described without a place.
 //!
 //! Source: the description of the format in the project ms-storage-spaces-linux (`docs/storage-spaces-format.md`), made
-//! from pools of Windows 11 (pool versions 28 and 29) and held there against what Windows says of them; Microsoft publishes
+//! from pools of Windows 11 (pool versions 28 and 29) and compared there with what Windows says of them; Microsoft publishes
 //! none. Older pools have another database, which is not read. Numbers are high byte first, GUIDs too.
 
 mod assemble;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Records what fio writes, to hold the export against: fio 3.33 made recorded.json, one job that reads and writes.
+# Records what fio writes, to compare the export with: fio 3.33 made recorded.json, one job that reads and writes.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 scratch=$(mktemp -d "${TMPDIR:-/var/tmp}/fio.XXXXXX")
