@@ -22,6 +22,7 @@ pub(crate) static FORMAT: Format = Format {
             " MБ/",
             " МБ/",
             " MB/秒",
+            "MB/초",
             "초당 ",
         ],
         of_errorlog: true,
@@ -45,6 +46,8 @@ pub(crate) static NAMES: Format = Format {
             "の処理を行いました",
             "を処理しました",
             "已为数据库",
+            "資料庫 '",
+            "데이터베이스 '",
             "creation date(time)",
         ],
         of_errorlog: true,
@@ -54,6 +57,14 @@ pub(crate) static NAMES: Format = Format {
 
 pub(super) fn name(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
     let text = line.text;
+    // Other messages name a database in these words, too: this one says what was processed.
+    let names_more = [("資料庫 '", "處理"), ("데이터베이스 '", "처리")];
+    if names_more
+        .iter()
+        .any(|(named, processed)| text.contains(named) && !text.contains(processed))
+    {
+        return Reading::Other;
+    }
     let found = match word::split_once(text, "Database: ") {
         Some((_, rest)) => rest.split(", creation").next(),
         None => {
@@ -152,6 +163,8 @@ pub(super) fn read(line: &Line<'_>, notes: &mut Notes<'_>) -> Reading {
         };
     };
     let numbers = numbers(before);
+    // In some languages the unit stands before the figure.
+    let rate = rate.trim_start_matches(|c: char| !c.is_ascii_digit());
     let rate_text = &rate[..number::end(rate)];
     let [pages, seconds] = numbers.as_slice() else {
         if !text.contains("successfully processed") {

@@ -160,6 +160,10 @@ impl Pending {
 /// A row over more characters is none.
 const LONGEST: usize = 1024;
 
+/// Figures are of a disk, and one that was cut off the row cannot be told.
+const NAMELESS: &str = "with as many figures as there are names of columns, and no name of a device: what cut these lines is to keep the column of the \
+                        device";
+
 /// What a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shape<'t> {
@@ -168,6 +172,8 @@ enum Shape<'t> {
     Part,
     /// A row that cannot be read.
     Broken,
+    /// One with all its figures, and nothing that is called by a name.
+    Nameless,
     Other,
 }
 
@@ -226,6 +232,11 @@ impl Rows {
                     text: text.to_owned(),
                     moment,
                 });
+                true
+            }
+            Shape::Nameless => {
+                notes.remark(NAMELESS, line);
+                notes.unread(line);
                 true
             }
             Shape::Part | Shape::Broken => {
@@ -297,7 +308,7 @@ impl Rows {
                     moment: pending.moment,
                 });
             }
-            Shape::Broken | Shape::Other => notes.unread(&first),
+            Shape::Broken | Shape::Nameless | Shape::Other => notes.unread(&first),
         }
         true
     }
@@ -324,6 +335,7 @@ impl Rows {
         let count = self.columns.len();
         self.values.clear();
         let (mut name, mut names, mut others) = ("", 0_usize, 0_usize);
+        let mut is_figure_first = false;
         let mut last = "";
         for (index, word) in text.split_ascii_whitespace().enumerate() {
             last = word;
@@ -344,7 +356,10 @@ impl Rows {
                     });
                     self.values.push(value.unwrap_or(f64::NAN));
                 }
-                Some(_) => others += 1,
+                Some(_) => {
+                    is_figure_first = true;
+                    others += 1;
+                }
                 None if is_first || self.columns.device_last && self.values.len() == count => {
                     name = word;
                     names += 1;
@@ -356,6 +371,10 @@ impl Rows {
         let has_negative = self.values.iter().any(|value| *value < 0.0);
         if others == 0 && names == 1 && read == count && !has_negative {
             return Shape::Row(name);
+        }
+        // With the device at the end, a row without one is the first part of a row.
+        if is_figure_first && others == 1 && names == 0 && read + 1 == count {
+            return Shape::Nameless;
         }
         let is_cut = others == 0 || others == 1 && figure(last).is_none() && is_fragment(last);
         let named = match self.columns.device_last {

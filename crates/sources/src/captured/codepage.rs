@@ -32,16 +32,53 @@ const BY_WORDS: [(&Encoding, &[&str]); 9] = [
             "オフセット",
             "バイト",
             "ドライブ",
+            "データベース",
+            "ページ",
         ],
     ),
-    (GBK, &["磁盘", "分区", "偏移", "扇区", "字节", "驱动器"]),
-    (BIG5, &["磁碟", "位移", "磁區", "位元組", "大小"]),
+    (
+        GBK,
+        &[
+            "磁盘",
+            "分区",
+            "偏移",
+            "扇区",
+            "字节",
+            "驱动器",
+            "数据库",
+            "成功处理",
+        ],
+    ),
+    (
+        BIG5,
+        &[
+            "磁碟",
+            "位移",
+            "磁區",
+            "位元組",
+            "大小",
+            "資料庫",
+            "成功處理",
+        ],
+    ),
     (
         EUC_KR,
-        &["디스크", "파티션", "오프셋", "섹터", "볼륨", "바이트"],
+        &[
+            "디스크",
+            "파티션",
+            "오프셋",
+            "섹터",
+            "볼륨",
+            "바이트",
+            "데이터베이스",
+            "페이지",
+        ],
     ),
     (WINDOWS_1250, CENTRAL_EUROPE),
-    (WINDOWS_1254, &["Mantıksal", "bölüm", "Bölüm"]),
+    (
+        WINDOWS_1254,
+        &["Mantıksal", "bölüm", "Bölüm", "başarıyla", "veritabanı"],
+    ),
 ];
 const CYRILLIC: &[&str] = &[
     "диск",
@@ -51,10 +88,13 @@ const CYRILLIC: &[&str] = &[
     "сектор",
     "байт",
     "том ",
+    "базы данных",
+    "страниц",
 ];
 /// With letters that lie elsewhere in Western Europe.
 const CENTRAL_EUROPE: &[&str] = &[
     "ość", "ięc", "oddíl", "dzięk", "średni", "długo", "čten", "průměr", "střed", "přen", "ősz",
+    "pomyśl", "úspěš",
 ];
 
 /// Most of a text that is looked at to tell its code page.
@@ -201,6 +241,16 @@ mod tests {
             ("Średnia długość kolejki dysku\n", WINDOWS_1250),
             ("Střední doba disku/čtení\n", WINDOWS_1250),
             ("MantıksalDisk(C:)\n", WINDOWS_1254),
+            // Of servers, by themselves.
+            ("обработал 338 страниц за 0,155 с", IBM866),
+            ("обработал 338 страниц за 0,155 с", WINDOWS_1251),
+            ("338 ページが 0.155 秒間で正常に処理されました", SHIFT_JIS),
+            ("BACKUP LOG 成功处理了 338 页，花费 0.155 秒", GBK),
+            ("BACKUP LOG 已成功處理 338 頁，費時 0.155 秒", BIG5),
+            ("338개의 페이지를 0.155초 동안 처리했습니다", EUC_KR),
+            ("pomyślnie przetworzyła 338 stron", WINDOWS_1250),
+            ("úspěšně zpracoval 338 stránek", WINDOWS_1250),
+            ("338 sayfayı başarıyla işledi", WINDOWS_1254),
         ] {
             let (bytes, _, unmappable) = page.encode(text);
             assert!(!unmappable, "{}", page.name());
