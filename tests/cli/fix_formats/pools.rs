@@ -82,10 +82,19 @@ fn pool(folder: &Path, name: &str, vdevs: &str, images: &[&str]) {
         &format!(
             "timeout 600 zpool destroy {name} 2> /dev/null || :; truncate -s 128M {}; timeout 600 zpool create -m none -o ashift=9 {name} {vdevs}; \
              timeout 600 zfs create -o straddle:test=kept -o mountpoint=$PWD/mounted -o recordsize=8k {name}/data; \
-             seq 1 99999 > mounted/file; timeout 600 zpool export {name}",
-            images.join(" ")
+             seq 1 99999 > mounted/file; {}",
+            images.join(" "),
+            exported(name)
         ),
     );
+}
+
+/// What exports a pool in a shell. A file that was closed may be busy for a moment: the daemon hears of it later.
+fn exported(name: &str) -> String {
+    format!(
+        "i=0; until timeout 600 zpool export {name} 2> said; do grep -q busy said && [ $i -lt 3000 ] || {{ cat said >&2; exit 1; }}; \
+         i=$((i + 1)); sleep 0.2; done; rm said"
+    )
 }
 
 /// Destroys a pool; what was mounted of it may be busy for a moment.
@@ -171,14 +180,16 @@ fn a_pool_is_left_as_it_was_when_it_is_not_the_one_or_not_whole() {
     sh(
         folder,
         &format!(
-            "timeout 600 zpool import -d $PWD {name}; timeout 600 zpool offline {name} $PWD/b.img; timeout 600 zpool export {name}"
+            "timeout 600 zpool import -d $PWD {name}; timeout 600 zpool offline {name} $PWD/b.img; {}",
+            exported(name)
         ),
     );
     refused("not whole", "is not ONLINE");
     sh(
         folder,
         &format!(
-            "timeout 600 zpool import -d $PWD {name}; timeout 600 zpool online {name} $PWD/b.img; timeout 600 zpool export {name}"
+            "timeout 600 zpool import -d $PWD {name}; timeout 600 zpool online {name} $PWD/b.img; {}",
+            exported(name)
         ),
     );
     // Another pool of that name is imported.
