@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use straddle::geometry::{Bytes, Grid, Unit};
 use straddle_testkit::experiments::Recipe;
+use straddle_testkit::shipped::under_test;
 
 use crate::support::{in_memory, repository, sh};
 
@@ -77,7 +78,7 @@ struct Run {
 }
 
 fn run<S: AsRef<OsStr>>(folder: &Path, words: impl IntoIterator<Item = S>) -> Run {
-    let output = Command::new(env!("CARGO_BIN_EXE_straddle"))
+    let output = Command::new(under_test(env!("CARGO_BIN_EXE_straddle")))
         .env("STRADDLE_HISTORY", "none")
         .args(words)
         .current_dir(folder)

@@ -226,7 +226,8 @@ fn python_packages(list: &str) -> Result<()> {
     run(Command::new("/usr/bin/python3").args(["-m", "venv", PYTHON])).with_context(hint)?;
     run(Command::new(Path::new(PYTHON).join("bin/pip"))
         .args(["install", "--quiet", "--disable-pip-version-check"])
-        .args(["--only-binary", ":all:", "--requirement"])
+        // Most modules are never imported; those that are get compiled then.
+        .args(["--no-compile", "--only-binary", ":all:", "--requirement"])
         .arg(&list))
     .with_context(hint)?;
     std::fs::write(&done, wanted)?;

@@ -90,6 +90,16 @@ pub(crate) fn test(rest: &[&str]) -> Result<()> {
             "tests/python",
         ])
         .args(rest)
-        .env("PYTHONDONTWRITEBYTECODE", "1")
+        // Compiled modules are kept, for the processes of Spark too, and not beside the tests.
+        .env_remove("PYTHONDONTWRITEBYTECODE")
+        .env(
+            "PYTHONPYCACHEPREFIX",
+            repository().join(PYTHON).join("bytecode"),
+        )
+        // Spark's processes live for seconds: what a second compiler would win takes longer than it saves.
+        .env(
+            "JDK_JAVA_OPTIONS",
+            "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        )
         .env("STRADDLE", repository().join("target/debug/straddle")))
 }
