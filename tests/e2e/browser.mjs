@@ -19,7 +19,7 @@ const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.mi
 export async function launch() {
   assert.ok(existsSync(CHROMIUM), "no /usr/bin/chromium: Debian's package chromium is missing (`cargo xtask test` installs it)");
   // Tests may run as root, for whom there is no sandbox; pages are ours.
-  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox"], timeout: PATIENCE });
+  return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-gpu"], timeout: PATIENCE });
 }
 
 /// A page; `allowed` says which addresses it may ask for.
