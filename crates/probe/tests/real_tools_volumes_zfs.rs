@@ -1,42 +1,27 @@
 //! ZFS against zfs-fuse: what `zpool create` made on files must be read as `zdb -l` prints it, and what `zdb -R` reads at an
 //! address of a vdev must lie where the map says.
 //!
-//! The daemon of zfs-fuse serves the whole machine, so that one test makes all pools, one after the other.
+//! The daemon of zfs-fuse serves the whole machine, so that one test makes all pools.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use straddle_geometry::{Bytes, Map};
 use straddle_io::{Reader, Target};
 use straddle_probe::volume::{Assembly, Below, Part, Recognised, VolumeFormat};
 use straddle_probe::{Window, registry};
 use straddle_stack::{AnomalyKind, GridRole, Key, Layer, LayerKind, Value};
+use straddle_testkit::zfs_fuse::{Daemon, tool};
 
 const DATA_START: u64 = 4 << 20;
 
 fn format() -> &'static VolumeFormat {
     let mut formats = registry::VOLUMES.iter();
     formats.find(|format| format.name == "zfs").expect("zfs")
-}
-
-/// Runs a tool of zfs-fuse, with a limit: the daemon may hang. All pools wait for its one writer, and on a busy machine
-/// that has taken more than half a minute, so the limit is far from that.
-fn tool(words: &[&str]) -> (bool, Vec<u8>, String) {
-    let output = Command::new("timeout").arg("600").args(words).output();
-    let output = output.expect("timeout, of the Debian package coreutils");
-    let error = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.code() != Some(127),
-        "{} is missing: Debian package zfs-fuse ({error})",
-        words[0]
-    );
-    let said = format!("{}: {error}", output.status);
-    (output.status.success(), output.stdout, said)
 }
 
 fn must(words: &[&str]) -> Vec<u8> {
@@ -47,43 +32,6 @@ fn must(words: &[&str]) -> Vec<u8> {
         String::from_utf8_lossy(&stdout)
     );
     stdout
-}
-
-/// The daemon, for as long as the test runs; one that runs already is used as it is.
-struct Daemon(Option<Child>);
-
-impl Daemon {
-    fn start() -> Daemon {
-        if tool(&["zpool", "list"]).0 {
-            return Daemon(None);
-        }
-        let child = Command::new("zfs-fuse")
-            .args(["--no-daemon", "--no-kstat-mount"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("zfs-fuse, of the Debian package of that name");
-        let daemon = Daemon(Some(child));
-        let started = Instant::now();
-        while !tool(&["zpool", "list"]).0 {
-            assert!(
-                started.elapsed() < Duration::from_secs(120),
-                "zfs-fuse does not answer"
-            );
-            std::thread::sleep(Duration::from_millis(100));
-        }
-        daemon
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.0 {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
 }
 
 /// What `zdb -l` prints of the first label it can read: keys with all that they are in, `vdev_tree/children[0]/guid`.

@@ -37,6 +37,7 @@ pub mod vmfs;
 pub mod volume;
 #[cfg(feature = "sources")]
 pub mod windows;
+pub mod zfs_fuse;
 
 use std::path::{Path, PathBuf};
 

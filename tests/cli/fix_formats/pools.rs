@@ -1,79 +1,15 @@
 //! ZFS pools, by the tools and the daemon of zfs-fuse.
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::process::Command;
 use std::time::{Duration, Instant};
+
+use straddle_testkit::zfs_fuse::{Daemon, tool};
 
 use super::ways::way;
 use super::{kept, looks_like, planned, run, sh, shown, words};
 use crate::fix_in_use::ways as in_use;
 use crate::support::in_memory;
-
-/// The daemon of zfs-fuse, for as long as the test runs; one that runs already is used as it is. There is one at a time.
-struct Daemon {
-    child: Option<Child>,
-    _one: MutexGuard<'static, ()>,
-}
-
-static ONE: Mutex<()> = Mutex::new(());
-
-fn zfs(words: &[&str]) -> (bool, String) {
-    let output = Command::new("timeout")
-        .arg("600")
-        .args(words)
-        .output()
-        .expect("coreutils");
-    assert_ne!(
-        output.status.code(),
-        Some(127),
-        "{} is missing: Debian package zfs-fuse",
-        words[0]
-    );
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    (output.status.success(), text)
-}
-
-impl Daemon {
-    fn start() -> Daemon {
-        let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-        if zfs(&["zpool", "list"]).0 {
-            return Daemon {
-                child: None,
-                _one: one,
-            };
-        }
-        let child = Command::new("zfs-fuse")
-            .args(["--no-daemon", "--no-kstat-mount"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("zfs-fuse, of the Debian package of that name");
-        let daemon = Daemon {
-            child: Some(child),
-            _one: one,
-        };
-        let started = Instant::now();
-        while !zfs(&["zpool", "list"]).0 {
-            assert!(
-                started.elapsed() < Duration::from_secs(600),
-                "zfs-fuse does not answer"
-            );
-            std::thread::sleep(Duration::from_millis(100));
-        }
-        daemon
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        if let Some(child) = &mut self.child {
-            let _ = child.kill();
-            let _ = child.wait();
-        }
-    }
-}
 
 /// Makes a pool with a file in it, exported; the file is in the dataset `data`.
 fn pool(folder: &Path, name: &str, vdevs: &str, images: &[&str]) {
@@ -100,7 +36,7 @@ fn exported(name: &str) -> String {
 /// Destroys a pool; what was mounted of it may be busy for a moment.
 fn destroy(name: &str) {
     let started = Instant::now();
-    while !zfs(&["zpool", "destroy", name]).0 {
+    while !tool(&["zpool", "destroy", name]).0 {
         assert!(started.elapsed() < Duration::from_secs(600), "{name} stays");
         std::thread::sleep(Duration::from_millis(200));
     }
@@ -166,7 +102,7 @@ fn a_pool_is_left_as_it_was_when_it_is_not_the_one_or_not_whole() {
         assert_eq!(done.status.code(), Some(2), "{what}: {}", words(&done));
         assert!(words(&done).contains(why), "{what}: {}", words(&done));
         assert!(
-            !zfs(&["zpool", "list", name]).0,
+            !tool(&["zpool", "list", name]).0,
             "{what}: it stays imported"
         );
     };
@@ -201,7 +137,7 @@ fn a_pool_is_left_as_it_was_when_it_is_not_the_one_or_not_whole() {
     assert_eq!(done.status.code(), Some(2), "{}", words(&done));
     assert!(words(&done).contains("is another"), "{}", words(&done));
     assert!(
-        zfs(&["zpool", "list", name]).0,
+        tool(&["zpool", "list", name]).0,
         "it was imported, and stays so"
     );
     destroy(name);
@@ -220,7 +156,8 @@ fn a_pool_is_left_as_it_was_when_it_is_not_the_one_or_not_whole() {
     assert!(left.contains("stream"), "{left}");
     let sum = sh(folder, "seq 1 99999 | cksum");
     assert_eq!(imported(folder, name), format!("kept\n8K\n{sum}"));
-    let (_, snapshots) = zfs(&["zfs", "list", "-H", "-t", "snapshot", "-o", "name"]);
+    let (_, snapshots, _) = tool(&["zfs", "list", "-H", "-t", "snapshot", "-o", "name"]);
+    let snapshots = String::from_utf8_lossy(&snapshots);
     assert!(!snapshots.contains(name), "{snapshots}");
     destroy(name);
 }
@@ -251,7 +188,7 @@ fn a_pool_whose_member_is_in_use_is_left_alone() {
             "{}: {said}",
             way.make
         );
-        assert!(!zfs(&["zpool", "list", name]).0, "{}: imported", way.make);
+        assert!(!tool(&["zpool", "list", name]).0, "{}: imported", way.make);
     }
     let sum = sh(folder, "seq 1 99999 | cksum");
     assert_eq!(imported(folder, name), format!("kept\n8K\n{sum}"));
