@@ -20,9 +20,17 @@ pub(crate) fn cargo() -> Command {
     Command::new(named.unwrap_or_else(|| "cargo".into()))
 }
 
-/// `cargo build` of programs with the features that tests ask for, so that nothing is built twice.
+/// Where tests find programs: tools that make and examine filesystems live in sbin, which is not on every user's path.
+pub(crate) fn path_of_tests() -> String {
+    let path = std::env::var("PATH").unwrap_or_default();
+    format!("{path}:/usr/local/sbin:/usr/sbin:/sbin")
+}
+
+/// `cargo build` of programs with the features and the path that tests ask for, so that nothing is built twice.
 pub(crate) fn as_tests_have_it() -> Command {
     let mut build = cargo();
+    // What looks for Python is built again where the path is another.
+    build.env("PATH", path_of_tests());
     build.args(["build", "--quiet", "--workspace", "--all-features"]);
     // With any example, dependencies of tests count.
     build.args(["--example", "unpack"]);

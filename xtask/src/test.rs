@@ -9,7 +9,7 @@ use std::time::Instant;
 use straddle_testkit::shipped;
 
 use crate::packages;
-use crate::run::{cargo, output, run};
+use crate::run::{cargo, output, path_of_tests, run};
 
 /// The program whose guests run beside everything else.
 const LAB: &str = "lab";
@@ -379,13 +379,10 @@ pub(crate) fn quick() -> Result<()> {
 
 /// `cargo test` for everything, so that nothing is built twice.
 fn test() -> Command {
-    // Tools that make and examine filesystems live in sbin, which is not on every user's path.
-    let path = std::env::var("PATH").unwrap_or_default();
-    let path = format!("{path}:/usr/local/sbin:/usr/sbin:/sbin");
     let mut cargo = cargo();
     cargo
         .args(["test", "--workspace", "--all-features"])
-        .env("PATH", path);
+        .env("PATH", path_of_tests());
     // Many wait for a disk, a clock or another program: others run meanwhile.
     if std::env::var_os("RUST_TEST_THREADS").is_none() {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
