@@ -553,4 +553,18 @@ mod tests {
         assert_eq!(Columns::of("r/s w/s", &["Device"]), None);
         assert!(Columns::of("r/s w/s Device", &["Device"]).is_some());
     }
+
+    #[test]
+    fn a_row_without_a_device_is_told_from_one_that_is_cut() {
+        let columns = Columns::of("Device r/s w/s await %util", &["Device"]).expect("columns");
+        let mut rows = Rows::new(columns, Span::Interval);
+        for (text, shape) in [
+            ("sda 1.00 2.00 3.00 4.00", Shape::Row("sda")),
+            ("  1.00 2.00 3.00 4.00", Shape::Nameless),
+            ("  1.00 2.00 3.00", Shape::Broken),
+            ("sda 1.00 2.00 3.00", Shape::Part),
+        ] {
+            assert_eq!(rows.shape(text), shape, "{text}");
+        }
+    }
 }
