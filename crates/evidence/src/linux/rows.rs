@@ -337,10 +337,10 @@ impl Rows {
         let (mut name, mut names, mut others) = ("", 0_usize, 0_usize);
         let mut is_figure_first = false;
         let mut last = "";
-        for (index, word) in text.split_ascii_whitespace().enumerate() {
+        for (index, (word, figure)) in words(text).enumerate() {
             last = word;
             let is_first = index == 0 && !self.columns.device_last;
-            match figure(word) {
+            match figure {
                 Some(figure) if !is_first => {
                     if self.values.len() >= count {
                         // A device can be called 8 or 3600508b1001c1d2e.
@@ -466,6 +466,33 @@ pub(super) fn figure(word: &str) -> Option<Figure> {
     Some(Figure { value, unit })
 }
 
+/// The words of a text, and what figure each is.
+fn words(text: &str) -> impl Iterator<Item = (&str, Option<Figure>)> {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let bytes = text.as_bytes();
+        while bytes.get(at)?.is_ascii_whitespace() {
+            at += 1;
+        }
+        let start = at;
+        let usual = number::usual(bytes, start);
+        at = usual.map_or(start, |(_, end)| end);
+        while bytes
+            .get(at)
+            .is_some_and(|byte| !byte.is_ascii_whitespace())
+        {
+            at += 1;
+        }
+        let word = &text[start..at];
+        let figure = match usual {
+            // Nothing stands behind it.
+            Some((value, end)) if end == at => Some(Figure { value, unit: None }),
+            _ => figure(word),
+        };
+        Some((word, figure))
+    })
+}
+
 /// The beginning of a figure.
 fn is_fragment(word: &str) -> bool {
     word.bytes()
@@ -523,6 +550,39 @@ mod tests {
             assert_eq!(read(word), None, "{word}");
         }
         assert!(figure("-nan").is_some_and(|figure| figure.value.is_nan()));
+    }
+
+    #[test]
+    fn words_of_the_usual_form_are_the_figures_of_every_form() {
+        const PIECES: [&str; 14] = [
+            "0", "7", "12", "990817", ".", ".", ",", " ", "  ", "\t", "k", "-", "sd", "é",
+        ];
+        let mut state = 1_u64;
+        let mut usual = 0;
+        for _ in 0..50_000 {
+            let mut text = String::new();
+            for _ in 0..12 {
+                state = state
+                    .wrapping_mul(6_364_136_223_846_793_005)
+                    .wrapping_add(1);
+                text += PIECES[usize::try_from(state >> 33).expect("31 bits") % PIECES.len()];
+            }
+            let bits = |figure: Option<Figure>| figure.map(|f| (f.value.to_bits(), f.unit));
+            let read: Vec<_> = words(&text).map(|(word, f)| (word, bits(f))).collect();
+            let expected: Vec<_> = text
+                .split_ascii_whitespace()
+                .map(|word| (word, bits(figure(word))))
+                .collect();
+            assert_eq!(read, expected, "{text}");
+            let of_usual_form = |word: &str| {
+                number::usual(word.as_bytes(), 0).map(|(_, end)| end) == Some(word.len())
+            };
+            usual += text
+                .split_ascii_whitespace()
+                .filter(|word| of_usual_form(word))
+                .count();
+        }
+        assert!(usual > 10_000, "only {usual}");
     }
 
     #[test]
