@@ -120,9 +120,13 @@ fn sqlio_writes_again_to_the_file_that_it_made() {
 #[test]
 fn a_file_that_is_named_twice_is_measured_on_twice() {
     let here = scratch();
-    let report = ok(here.path(), "diskspd -d1 -w100 -c1M same.dat ./same.dat").stdout;
+    let report = ok(
+        here.path(),
+        "diskspd -d1 -W0 -w100 -c1M same.dat ./same.dat",
+    )
+    .stdout;
     assert_eq!(report.matches("same.dat (1024KiB)").count(), 6, "{report}");
-    let again = ok(here.path(), "diskspd -d1 -w100 -c1M same.dat");
+    let again = ok(here.path(), "diskspd -d1 -W0 -w100 -c1M same.dat");
     assert!(!again.stderr.contains("making"), "{}", again.transcript());
 }
 

@@ -424,7 +424,7 @@ fn captured_text() {
             }
             let name = format!("{number:04}.txt");
             // Both places, as there are two of each capture.
-            if is_soak() || number / 2 % 4 == 0 {
+            if is_soak() || number / 2 % 8 == 0 {
                 fs::write(few.join(&name), &out).expect("a scratch file");
             }
             fs::write(here.join(name), out).expect("a scratch file");

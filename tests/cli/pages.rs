@@ -1,5 +1,5 @@
-//! Reports as people look at them: in a real browser (`tests/e2e/pages.mjs`), at three widths, light and dark. Pictures of all pages are
-//! left in `target/tmp/pages`.
+//! Reports as people look at them: in a real browser (`tests/e2e/pages.mjs`), at three widths, light and dark: each page at three of the six
+//! for every commit, at all in a soak. Pictures of all pages are left in `target/tmp/pages`.
 
 use serde_json::{Value, json};
 use std::ffi::OsStr;

@@ -9,11 +9,17 @@ import { chromium } from "playwright-core";
 const CHROMIUM = "/usr/bin/chromium";
 // Of what hangs only: other tests run beside, and machines are busy.
 export const PATIENCE = 300_000;
-export const WIDTHS = [360, 900, 1600];
-export const SCHEMES = ["light", "dark"];
+const WIDTHS = [360, 900, 1600];
+const SCHEMES = ["light", "dark"];
 // Where each page is checked for accessibility: the narrowest and the widest, and in the colours of both. Everywhere in a soak.
-export const isChecked = (width, scheme) =>
+const isChecked = (width, scheme) =>
   process.env.STRADDLE_SOAK !== undefined || (width === WIDTHS.at(0) && scheme === SCHEMES[0]) || (width === WIDTHS.at(-1) && scheme === SCHEMES[1]);
+// Where a page is looked at: where it is checked, and at one more of the other places, in turn. Everywhere in a soak.
+export const looks = (turn) => {
+  const all = WIDTHS.flatMap((width) => SCHEMES.map((scheme) => ({ width, scheme, checked: isChecked(width, scheme) })));
+  const others = all.filter(({ checked }) => !checked);
+  return all.filter((look) => look.checked || look === others[turn % others.length]);
+};
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
 export async function launch() {

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { SCHEMES, WIDTHS, accessible, illegible, isChecked, launch, open, picture } from "./browser.mjs";
+import { accessible, illegible, launch, looks, open, picture } from "./browser.mjs";
 
 const asked = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const address = (name) => pathToFileURL(asked.pages.find((page) => page.name === name).file).href;
@@ -20,22 +20,20 @@ async function test(name, run) {
   }
 }
 
-for (const { name, file } of asked.pages) {
-  for (const width of WIDTHS) {
-    for (const scheme of SCHEMES) {
-      await test(`${name} at ${width}, ${scheme}`, async () => {
-        const { page, wrong, close } = await open(browser, pathToFileURL(file).href, { width, scheme });
-        if (isChecked(width, scheme)) await picture(page, asked.out, `${name}-${width}-${scheme}`);
-        const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        assert.equal(over, 0, "the page is wider than the window");
-        assert.deepEqual(await illegible(page), []);
-        // With all figures open, but for those of long series, of which there may be thousands.
-        await page.evaluate(() => document.querySelectorAll("details:not(.series-table)").forEach((one) => { one.open = true; }));
-        if (isChecked(width, scheme)) await accessible(page, name);
-        assert.deepEqual(wrong, []);
-        await close();
-      });
-    }
+for (const [turn, { name, file }] of asked.pages.entries()) {
+  for (const { width, scheme, checked } of looks(turn)) {
+    await test(`${name} at ${width}, ${scheme}`, async () => {
+      const { page, wrong, close } = await open(browser, pathToFileURL(file).href, { width, scheme });
+      if (checked) await picture(page, asked.out, `${name}-${width}-${scheme}`);
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      assert.equal(over, 0, "the page is wider than the window");
+      assert.deepEqual(await illegible(page), []);
+      // With all figures open, but for those of long series, of which there may be thousands.
+      await page.evaluate(() => document.querySelectorAll("details:not(.series-table)").forEach((one) => { one.open = true; }));
+      if (checked) await accessible(page, name);
+      assert.deepEqual(wrong, []);
+      await close();
+    });
   }
   await test(`${name} without scripts, and printed`, async () => {
     const { page, wrong, close } = await open(browser, pathToFileURL(file).href, { scripts: false });

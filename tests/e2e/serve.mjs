@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { PATIENCE, SCHEMES, WIDTHS, accessible, isChecked, launch, open, picture } from "./browser.mjs";
+import { PATIENCE, accessible, launch, looks, open, picture } from "./browser.mjs";
 
 const asked = JSON.parse(readFileSync(process.argv[2], "utf8"));
 const token = "0123456789abcdef0123456789abcdef";
@@ -45,19 +45,17 @@ await test("the first address lets in, and takes the token out of the address", 
   await close();
 });
 
-for (const path of ["/", "/live", "/check", "/runs/1"]) {
-  for (const width of WIDTHS) {
-    for (const scheme of SCHEMES) {
-      await test(`${path} at ${width}, ${scheme}`, async () => {
-        const { page, wrong, close } = await visit(path, { width, scheme });
-        await picture(page, asked.out, `serve${path.replaceAll("/", "-")}-${width}-${scheme}`);
-        const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-        assert.equal(over, 0, "the page is wider than the window");
-        if (isChecked(width, scheme)) await accessible(page, path);
-        assert.deepEqual(wrong, []);
-        await close();
-      });
-    }
+for (const [turn, path] of ["/", "/live", "/check", "/runs/1"].entries()) {
+  for (const { width, scheme, checked } of looks(turn)) {
+    await test(`${path} at ${width}, ${scheme}`, async () => {
+      const { page, wrong, close } = await visit(path, { width, scheme });
+      if (checked) await picture(page, asked.out, `serve${path.replaceAll("/", "-")}-${width}-${scheme}`);
+      const over = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+      assert.equal(over, 0, "the page is wider than the window");
+      if (checked) await accessible(page, path);
+      assert.deepEqual(wrong, []);
+      await close();
+    });
   }
 }
 

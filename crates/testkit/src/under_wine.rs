@@ -7,7 +7,9 @@ use std::process::Command;
 pub const TARGET: &str = "x86_64-pc-windows-gnu";
 
 /// Crates that are the same there, of which tests under Wine ask little: optimising them takes longer than running them as they are.
-const PLAIN: [&str; 4] = ["evidence", "predict", "realign", "trace"];
+const PLAIN: [&str; 6] = [
+    "bench", "evidence", "predict", "realign", "trace", "workload",
+];
 
 /// Makes of `cargo` the command that builds it. What comes back is where it is then, in the target folder.
 pub fn build(cargo: &mut Command) -> PathBuf {

@@ -172,6 +172,15 @@ const SOAKS: &[Soak] = &[
         }),
     },
     Soak {
+        name: "controls",
+        what: "every arrangement of which it is known whether anything can be gained",
+        how: How::Test(Test {
+            package: "straddle-predict",
+            program: "tests",
+            filter: "controls::",
+        }),
+    },
+    Soak {
         name: "power",
         what: "moves stopped at every write and flush, in all that a loss of power can leave",
         how: How::Test(Test {
@@ -245,7 +254,7 @@ const SOAKS: &[Soak] = &[
         how: How::Test(Test {
             package: "straddle-trace",
             program: "tests",
-            filter: "mixtures::",
+            filter: "mixtures:: damage::",
         }),
     },
     Soak {
