@@ -11,6 +11,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use straddle_testkit::shipped::under_test;
+
 use crate::support::repository;
 
 /// What may be said of cargo: each is run by the tests' own entry point or by the CI.
@@ -221,7 +223,7 @@ fn visible<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
 
 /// What a command prints, on both channels, as a reader in a terminal of 100 columns would see it.
 fn run(command: &str, directory: &Path) -> String {
-    let program = Path::new(env!("CARGO_BIN_EXE_straddle"));
+    let program = under_test(env!("CARGO_BIN_EXE_straddle"));
     let programs = program.parent().expect("is in a directory");
     let path = format!(
         "{}:/usr/sbin:/usr/bin:/sbin:/bin",

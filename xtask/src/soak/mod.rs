@@ -172,6 +172,15 @@ const SOAKS: &[Soak] = &[
         }),
     },
     Soak {
+        name: "directories",
+        what: "every name of directories with thousands of them",
+        how: How::Test(Test {
+            package: "straddle-probe",
+            program: "tests",
+            filter: "real_tools_files::",
+        }),
+    },
+    Soak {
         name: "controls",
         what: "every arrangement of which it is known whether anything can be gained",
         how: How::Test(Test {

@@ -1,7 +1,7 @@
 //! Files found inside filesystems made by the real tools: the bytes at the places that are named must be the file's, and
 //! the places must be those that an independent tool names.
 //!
-//! Needs ntfs-3g, wimtools, e2fsprogs and xfsprogs from Debian.
+//! Of directories with thousands of names one in seven is looked for, all in a soak. Needs ntfs-3g, wimtools, e2fsprogs and xfsprogs from Debian.
 
 mod ext;
 mod ntfs;
@@ -16,6 +16,7 @@ use straddle_geometry::Bytes;
 use straddle_io::{Reader, Target};
 use straddle_probe::{FindError, FoundFile, Window, find_file};
 use straddle_stack::{AnomalyKind, Source};
+use straddle_testkit::is_soak;
 
 /// A tool and the Debian package that has it.
 type Tool = (&'static str, &'static str);

@@ -108,6 +108,10 @@ fn trees_of_every_shape_agree() {
         prototype.end();
         let image = made(&scratch, args, prototype);
         for (n, (path, seed, len)) in paths.iter().enumerate() {
+            // For every commit a part of the large directories.
+            if path.starts_with("/m") && n % 7 != 0 && !is_soak() {
+                continue;
+            }
             let found = find(&image, "xfs", path).unwrap_or_else(|e| panic!("{args} {path}: {e}"));
             check(&image, &found, &noise(*seed, *len));
             assert_eq!(&found.path, path);
