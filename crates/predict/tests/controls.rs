@@ -132,18 +132,20 @@ fn gain(prediction: &Prediction) -> f64 {
         .map_or(f64::NAN, |gain| gain.mean)
 }
 
-/// Of so many controls one is predicted for every commit. It divides no product of the lengths of axes, so that each value of each axis
-/// is among them.
-const STEP: usize = 7;
-
-/// Every control has its verdict, of which for every commit a part is asked for; says which have not.
-fn hold(controls: &[Control], least: usize, is_right: impl Fn(&Control, &Prediction) -> bool) {
+/// Every control has its verdict; says which have not. For every commit one of `part` is asked, which divides no product of the lengths of
+/// axes, so that each value of each axis is among them. What is asked has its place among all.
+fn hold(
+    controls: &[Control],
+    least: usize,
+    part: usize,
+    is_right: impl Fn(usize, &Prediction) -> bool,
+) {
     assert!(controls.len() >= least, "{} controls", controls.len());
     let mut wrong = String::new();
-    let step = if straddle_testkit::is_soak() { 1 } else { STEP };
-    for control in controls.iter().step_by(step) {
+    let step = if straddle_testkit::is_soak() { 1 } else { part };
+    for (place, control) in controls.iter().enumerate().step_by(step) {
         let prediction = control.predict();
-        if !is_right(control, &prediction) {
+        if !is_right(place, &prediction) {
             let decision = prediction.decision.as_ref();
             let call = decision.map(|decision| (decision.call, decision.as_assumed));
             let turns = decision.map(|decision| decision.turns(&prediction.sensitivity));
@@ -157,7 +159,7 @@ fn hold(controls: &[Control], least: usize, is_right: impl Fn(&Control, &Predict
     assert!(wrong.is_empty(), "{wrong}");
 }
 
-fn is_not_worth_it(_: &Control, prediction: &Prediction) -> bool {
+fn is_not_worth_it(_: usize, prediction: &Prediction) -> bool {
     let call = prediction.decision.map(|decision| decision.call);
     (gain(prediction) - 1.0).abs() <= 0.01 && call == Some(Recommendation::NotWorthIt)
 }
@@ -192,7 +194,7 @@ fn where_nothing_can_be_gained_nothing_is_worth_it() {
             }
         }
     }
-    hold(&controls, 60, is_not_worth_it);
+    hold(&controls, 60, 7, is_not_worth_it);
 }
 
 /// A command of the cache's is a page and more, whatever the requests were that filled it in order.
@@ -208,7 +210,7 @@ fn requests_in_order_behind_a_cache_gain_nothing() {
             });
         }
     }
-    hold(&controls, 6, |_, prediction| {
+    hold(&controls, 6, 1, |_, prediction| {
         (gain(prediction) - 1.0).abs() <= 0.01
     });
 }
@@ -235,7 +237,7 @@ fn where_a_gain_is_certain_it_is_fixed_now() {
             }
         }
     }
-    hold(&controls, 60, |_, prediction| {
+    hold(&controls, 60, 7, |_, prediction| {
         let call = prediction.decision.map(|decision| decision.call);
         gain(prediction) > 1.5 && call == Some(Recommendation::FixNow)
     });
@@ -285,7 +287,7 @@ latency = { value = "50 us", assumed = "a control", range = ["10 us", "200 us"] 
             }
         }
     }
-    hold(&controls, 80, |_, prediction| {
+    hold(&controls, 80, 7, |_, prediction| {
         let varied = prediction.sensitivity.varied.iter();
         let known = varied.filter(|varied| varied.ends.iter().any(|end| end.gain.is_ok()));
         let decision = prediction.decision.as_ref();
@@ -526,9 +528,8 @@ fn the_one_assumption_that_decides_is_named() {
     }
     let paths: Vec<&str> = controls.iter().map(|(_, path)| *path).collect();
     let controls: Vec<Control> = controls.into_iter().map(|(control, _)| control).collect();
-    let next = std::cell::Cell::new(0);
-    hold(&controls, 40, |_, prediction| {
-        let path = paths[next.replace(next.get() + 1)];
+    hold(&controls, 40, 3, |place, prediction| {
+        let path = paths[place];
         let Some(decision) = prediction.decision else {
             return false;
         };
