@@ -28,25 +28,26 @@ def environment():
     return {**os.environ, "SPARK_HOME": str(HOME), "SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
 
 
-@pytest.fixture
-def cluster(tmp_path):
-    """The address of a master, and the leaders of the processes of its two workers."""
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory):
+    """The address of a master, and the leaders of the processes of its two workers. The last test that uses it kills one."""
     port = free_port()
+    folder = tmp_path_factory.mktemp("cluster")
     started = []
 
     def start(name, *arguments):
-        log = (tmp_path / f"{name}.log").open("wb")
+        log = (folder / f"{name}.log").open("wb")
         command = [HOME / "bin/spark-class", f"org.apache.spark.deploy.{arguments[0]}", "--host", "127.0.0.1", "--webui-port", "0", *arguments[1:]]
         started.append(subprocess.Popen(command, stdout=log, stderr=log, env=environment(), start_new_session=True))
         return started[-1].pid
 
     address = f"spark://127.0.0.1:{port}"
     start("master", "master.Master", "--port", str(port))
-    workers = [start(f"worker{number}", "worker.Worker", "--cores", "1", "--memory", "512m", "--work-dir", str(tmp_path / f"work{number}"), address)
+    workers = [start(f"worker{number}", "worker.Worker", "--cores", "1", "--memory", "512m", "--work-dir", str(folder / f"work{number}"), address)
                for number in range(2)]
     began = time.monotonic()
-    while (tmp_path / "master.log").read_text().count("Registering worker") < 2:
-        assert time.monotonic() - began < PATIENCE, (tmp_path / "master.log").read_text()
+    while (folder / "master.log").read_text().count("Registering worker") < 2:
+        assert time.monotonic() - began < PATIENCE, (folder / "master.log").read_text()
         time.sleep(0.2)
     yield address, workers
     for process in started:

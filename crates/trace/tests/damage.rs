@@ -1,4 +1,5 @@
-//! Captures that were cut or changed: nothing panics, and what is before the damage is found all the same.
+//! Captures that were cut or changed: nothing panics, and what is before the damage is found all the same. For every commit each byte is
+//! changed in one of four ways, in turn; in all of them in a soak.
 
 use straddle_testkit::is_soak;
 use straddle_trace::{Options, TraceError};

@@ -1,5 +1,5 @@
 //! Every state in which a loss of power can leave a file whose tables are changed: the guest's bytes are those of before, and what was
-//! stopped can be done again.
+//! stopped can be done again. For every commit one state of three is looked at, all in a soak.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
