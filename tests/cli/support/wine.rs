@@ -80,8 +80,6 @@ fn of(program: &str, prefix: &Path) -> Command {
     command
 }
 
-/// What programs of Windows are built for.
-pub(crate) const TARGET: &str = straddle_testkit::under_wine::TARGET;
 /// What building for it needs.
 pub(crate) const BUILDING: &str =
     "gcc-mingw-w64-x86-64, and `rustup target add x86_64-pc-windows-gnu`";

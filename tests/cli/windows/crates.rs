@@ -10,8 +10,8 @@ fn the_tests_of_io_pass_there() {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .args(["test", "--quiet", "-p", "straddle-io", "--lib", "--tests"])
-        .args(["--target", wine::TARGET])
         .current_dir(repository());
+    straddle_testkit::under_wine::builds(&mut cargo);
     wine::runs_in_wine(&mut cargo);
     // What fails is in the output, not among the errors.
     let run = wine::run(&mut cargo);

@@ -9,6 +9,7 @@ use std::process::Command;
 use super::archive::Archive;
 use super::measure::{Series, peak_kib, wall_us};
 use super::{Scratch, as_f64};
+use crate::dist;
 use crate::packages;
 use crate::run::{cargo, repository, run};
 use straddle::evidence::{FORMATS, Gathered, read};
@@ -34,13 +35,10 @@ pub(crate) struct Measured {
 /// Measures with files of `mib` each, and archives the figures under benches/.
 pub(crate) fn evidence(mib: usize) -> Result<Measured> {
     packages::for_evidence()?;
-    for what in [
-        &["--package", "straddle-cli"][..],
-        &["--package", "straddle-io", "--example", "unpack"],
-    ] {
-        run(cargo().args(["build", "--quiet", "--release"]).args(what))?;
-    }
-    let straddle = repository().join("target/release/straddle");
+    let unpack = ["--package", "straddle-io", "--example", "unpack"];
+    run(cargo().args(["build", "--quiet", "--release"]).args(unpack))?;
+    // What people have.
+    let straddle = repository().join(dist::shipped()?);
     let straddle = straddle.to_string_lossy();
     let scratch = Scratch::new()?;
     let mut archive = Archive::new();
