@@ -57,17 +57,7 @@ pub(crate) fn bare(cell: &str) -> &str {
     if is_plain(cell.as_bytes().first()) && is_plain(cell.as_bytes().last()) {
         return cell;
     }
-    trimmed(trimmed(cell).trim_matches(['"', '\'', '`']))
-}
-
-/// Without the blanks around it. Nearly all are ASCII, and need no characters to be decoded.
-pub(crate) fn trimmed(cell: &str) -> &str {
-    let inner = cell.trim_ascii();
-    let is_ascii = |byte: Option<&u8>| byte.is_none_or(u8::is_ascii);
-    match is_ascii(inner.as_bytes().first()) && is_ascii(inner.as_bytes().last()) {
-        true => inner,
-        false => inner.trim(),
-    }
+    cell.trim().trim_matches(['"', '\'', '`']).trim()
 }
 
 #[cfg(test)]

@@ -1,13 +1,10 @@
 //! Rows of named columns, however a client printed them: ruled, bordered, separated, or one column a line.
 
-mod cells;
-
 use std::borrow::Cow;
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use straddle_stack::activity::Quantity;
 
-use self::cells::cells;
 use crate::fields;
 use crate::format::Format;
 use crate::line::Line;
@@ -437,6 +434,92 @@ fn is_nothing(cell: &str) -> bool {
             fields::bare(cell),
             "" | "NULL" | "null" | "(null)" | "[null]" | "-" | "\\N"
         )
+}
+
+fn cells<'t>(text: &'t str, style: &Style) -> Vec<Cow<'t, str>> {
+    match style {
+        Style::Separated(separator) => {
+            let mut cells = fields::separated(text.trim_end_matches(['\r', '\n']), *separator);
+            for cell in &mut cells {
+                if let Cow::Borrowed(text) = cell {
+                    *text = fields::bare(text);
+                }
+            }
+            cells
+        }
+        Style::Bars { bordered } => {
+            // Without borders, a bar at the beginning or the end stands beside an empty cell.
+            let mut inner = text.trim();
+            if *bordered {
+                inner = inner.strip_prefix(BARS).unwrap_or(inner);
+                inner = inner.strip_suffix(BARS).unwrap_or(inner);
+            }
+            inner
+                .split(BARS)
+                .map(|cell| Cow::Borrowed(cell.trim()))
+                .collect()
+        }
+        Style::Blanks | Style::Upright => {
+            let mut cells = Vec::with_capacity(32);
+            cells.extend(text.split_whitespace().map(Cow::Borrowed));
+            cells
+        }
+        Style::Ruled(places) if is_narrow(places) => cells_below_names(text, places),
+        Style::Ruled(places) => {
+            let mut cells = Vec::new();
+            let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+            let byte = |at: usize| starts.get(at).copied().unwrap_or(text.len());
+            for (index, (from, to)) in places.iter().enumerate() {
+                // The last column goes to the end of the line.
+                let end = match index + 1 == places.len() {
+                    true => text.len(),
+                    false => byte(*to),
+                };
+                let cut = |at: usize| {
+                    at > 0
+                        && at < text.len()
+                        && !text[..at].ends_with(char::is_whitespace)
+                        && !text[at..].starts_with(char::is_whitespace)
+                };
+                if cut(byte(*from)) || cut(end) {
+                    return text.split_whitespace().map(Cow::Borrowed).collect();
+                }
+                cells.push(Cow::Borrowed(
+                    text[byte(*from)..end.max(byte(*from))].trim(),
+                ));
+            }
+            cells
+        }
+    }
+}
+
+/// Whether a ruler is as wide as the names, as PowerShell draws it, and not as wide as the columns.
+fn is_narrow(places: &[(usize, usize)]) -> bool {
+    places.windows(2).any(|pair| match pair {
+        [(_, end), (next, _)] => *next > end + 1,
+        _ => false,
+    })
+}
+
+/// Cells that begin where their names begin; or that end where these end, and may begin before them.
+fn cells_below_names<'t>(text: &'t str, places: &[(usize, usize)]) -> Vec<Cow<'t, str>> {
+    let bytes: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    let begin = |(from, _): &(usize, usize)| {
+        let at = bytes.get(*from).copied().unwrap_or(text.len());
+        let is_within = text[at..].starts_with(|c: char| !c.is_whitespace());
+        match text[..at].rfind(char::is_whitespace) {
+            _ if !is_within => at,
+            Some(blank) => blank + text[blank..].chars().next().map_or(1, char::len_utf8),
+            None => 0,
+        }
+    };
+    let mut begins: Vec<usize> = places.iter().map(begin).collect();
+    begins.push(text.len());
+    let cells = begins.windows(2).map(|pair| match pair {
+        [from, to] => Cow::Borrowed(text.get(*from..*to).unwrap_or_default().trim()),
+        _ => Cow::Borrowed(""),
+    });
+    cells.collect()
 }
 
 /// A name of a column as readers know it.
