@@ -166,17 +166,17 @@ mod tests {
         const SAID: &str = "Disk /dev/sda: 1000.2 GB, 1000204886016 bytes\\nUnits = sectors of 1 * 512 = 512 bytes\\n\
                             Device Boot Start End Blocks Id System\\n/dev/sda1 63 1953520064 976760001 83 Linux\\n";
         let count = |text: String| machines("all.txt", text.as_bytes(), false, 0).len();
-        let many = |form: &dyn Fn(usize) -> String| (0..2000).map(form).collect::<String>();
+        let many = |form: &dyn Fn(usize) -> String| (0..5000).map(form).collect::<String>();
         let json = many(&|n| format!("{{\"db{n}\": \"{SAID}\"}}\n"));
-        assert_eq!(count(json), 2000);
+        assert_eq!(count(json), 5000);
         let row = |n| format!("SQL{n},\"Disk #0, Partition #0\",32256,1000\n");
         assert_eq!(
             count(format!("Computer,Name,StartingOffset,Size\n{}", many(&row))),
-            2000
+            5000
         );
         let lines = SAID.replace("\\n", "\n");
         let behind = |n| lines.lines().map(|l| format!("db{n:04}: {l}\n")).collect();
-        assert_eq!(count(many(&behind)), 2000);
+        assert_eq!(count(many(&behind)), 5000);
         let below = |n: usize| format!("==> db{n}.txt <==\n{lines}");
         assert_eq!(count((0..1000).map(below).collect()), 1000);
 
