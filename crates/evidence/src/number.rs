@@ -61,31 +61,6 @@ pub(crate) fn decimal(bytes: &[u8], point: u8) -> Option<(f64, usize)> {
     Some((figure(mantissa) / tens, at))
 }
 
-/// Most characters of a number whose digits are all exact.
-const USUAL: usize = 16;
-
-/// The number at `start` in the form that nearly all have, digits with a point between them, and where it ends. What has another form, or
-/// more digits, is left to [`decimal`], whose values these are.
-#[inline]
-pub(crate) fn usual(bytes: &[u8], start: usize) -> Option<(f64, usize)> {
-    let bytes = bytes.get(start..)?;
-    let (mut mantissa, mut point, mut len) = (0_u64, None, 0);
-    for byte in bytes.iter().take(USUAL) {
-        match byte {
-            b'0'..=b'9' => mantissa = mantissa * 10 + u64::from(byte - b'0'),
-            b'.' if point.is_none() && len > 0 => point = Some(len),
-            _ => break,
-        }
-        len += 1;
-    }
-    let decimals = point.map_or(0, |point| len - point - 1);
-    let is_open = point.is_some() && decimals == 0;
-    if len == 0 || len == USUAL || is_open {
-        return None;
-    }
-    Some((figure(mantissa) / TENS.get(decimals)?, start + len))
-}
-
 /// Eight bytes.
 #[inline]
 fn word(bytes: &[u8], at: usize) -> Option<u64> {

@@ -475,8 +475,10 @@ fn words(text: &str) -> impl Iterator<Item = (&str, Option<Figure>)> {
             at += 1;
         }
         let start = at;
-        let usual = number::usual(bytes, start);
-        at = usual.map_or(start, |(_, end)| end);
+        // Nearly all are digits with a point between them, which need not be looked for first.
+        let usual = number::decimal(bytes.get(start..)?, b'.');
+        at += usual.map_or(0, |(_, len)| len);
+        let end = at;
         while bytes
             .get(at)
             .is_some_and(|byte| !byte.is_ascii_whitespace())
@@ -485,8 +487,9 @@ fn words(text: &str) -> impl Iterator<Item = (&str, Option<Figure>)> {
         }
         let word = &text[start..at];
         let figure = match usual {
-            // Nothing stands behind it.
-            Some((value, end)) if end == at => Some(Figure { value, unit: None }),
+            Some((value, _)) if end == at && !word.ends_with('.') => {
+                Some(Figure { value, unit: None })
+            }
             _ => figure(word),
         };
         Some((word, figure))
@@ -574,13 +577,11 @@ mod tests {
                 .map(|word| (word, bits(figure(word))))
                 .collect();
             assert_eq!(read, expected, "{text}");
-            let of_usual_form = |word: &str| {
-                number::usual(word.as_bytes(), 0).map(|(_, end)| end) == Some(word.len())
+            let is_usual = |word: &&str| {
+                let read = number::decimal(word.as_bytes(), b'.');
+                read.is_some_and(|(_, len)| len == word.len())
             };
-            usual += text
-                .split_ascii_whitespace()
-                .filter(|word| of_usual_form(word))
-                .count();
+            usual += text.split_ascii_whitespace().filter(is_usual).count();
         }
         assert!(usual > 10_000, "only {usual}");
     }
