@@ -1,6 +1,6 @@
-"""A driver of Spark, in a process of its own: CLUSTER TRACE EVENTS [PID]; prints what the trace comes to as JSON.
+"""A driver of Spark, in a process of its own: CLUSTER EVENTS PID TRACE…; prints what each trace comes to, and when it was done.
 
-With PID, the leader of a worker's processes, these are killed as soon as ten tasks of the job are done.
+While the last is read, PID, the leader of a worker's processes, is killed with them as soon as ten tasks of the job are done.
 """
 
 import json
@@ -13,7 +13,7 @@ import time
 import straddle.spark
 from pyspark.sql import SparkSession
 
-cluster, trace, events = sys.argv[1:4]
+cluster, events, worker, *traces = sys.argv[1:]
 columns = "offset=offset,size=length,op=operation,device=device,time=time:ns"
 spark = (SparkSession.builder.master(cluster).config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1")
          .config("spark.executor.memory", "512m").config("spark.executor.cores", "1").config("spark.cores.max", "2")
@@ -23,18 +23,19 @@ while len(spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()) < 3:
     time.sleep(0.1)
 
 
-def kill(worker):
+def kill():
     tracker = spark.sparkContext.statusTracker()
     while True:
         stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
         if any(stage.numCompletedTasks >= 10 for stage in stages if stage):
-            os.killpg(worker, signal.SIGKILL)
+            os.killpg(int(worker), signal.SIGKILL)
             return
         time.sleep(0.005)
 
 
-for worker in map(int, sys.argv[4:]):
-    threading.Thread(target=kill, args=[worker], daemon=True).start()
-counts = straddle.spark.scan(trace, spark=spark, block=20_000, columns=columns, units=["192K"])
-print(json.dumps(counts.answer(units=["4K", "64K", "192K"])))
+for trace in traces:
+    if trace is traces[-1]:
+        threading.Thread(target=kill, daemon=True).start()
+    counts = straddle.spark.scan(trace, spark=spark, block=20_000, columns=columns, units=["192K"])
+    print(json.dumps({"found": counts.answer(units=["4K", "64K", "192K"]), "done": 1000 * time.time()}))
 spark.stop()

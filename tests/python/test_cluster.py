@@ -30,7 +30,7 @@ def environment():
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
-    """The address of a master, and the leaders of the processes of its two workers. The last test that uses it kills one."""
+    """The address of a master, and the leaders of the processes of its two workers."""
     port = free_port()
     folder = tmp_path_factory.mktemp("cluster")
     started = []
@@ -63,41 +63,56 @@ def trace(tmp_path_factory):
     return csv(tmp_path_factory.mktemp("trace") / "rows.csv", rows(60_000))
 
 
-def job(tmp_path, address, trace, *killed):
-    events = tmp_path / "events"
+@pytest.fixture(scope="module")
+def done(tmp_path_factory, cluster, trace):
+    """What one driver found in rows of text, in row groups, and in the rows again while a worker was killed, each with the ends of its tasks."""
+    address, workers = cluster
+    folder = tmp_path_factory.mktemp("driver")
+    events = folder / "events"
     events.mkdir()
-    command = [sys.executable, REPOSITORY / "tests/python/spark_job.py", address, trace, events, *map(str, killed)]
+    groups = parquet(folder / "rows.parquet", rows(60_000), 3000)
+    command = [sys.executable, REPOSITORY / "tests/python/spark_job.py", address, events, str(workers[0]), trace, groups, trace]
     run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, env=environment())
     assert run.returncode == 0, run.stderr[-4000:]
     files = [path for path in events.rglob("events_*") if path.is_file()]
     lines = [json.loads(line) for path in files for line in path.read_text().splitlines()]
     assert lines, "Spark kept no log of what happened"
     ends = [line for line in lines if line["Event"] == "SparkListenerTaskEnd"]
-    return json.loads(run.stdout.splitlines()[-1]), ends
+    scans, begun = [], 0
+    for line in map(json.loads, run.stdout.splitlines()[-3:]):
+        # Scans follow each other: a task is of the one during which it was started.
+        own = [end for end in ends if begun <= end["Task Info"]["Launch Time"] < line["done"]]
+        scans.append((line["found"], own))
+        begun = line["done"]
+    assert sum(len(own) for _, own in scans) == len(ends)
+    return scans
 
 
-def test_a_cluster_counts_what_the_command_counts(tmp_path, cluster, trace):
-    found, ends = job(tmp_path, cluster[0], trace)
-    assert judged(found) == judged(document("trace", trace, *UNITS, "--columns", MAP))
+def is_what_the_command_says(found, trace):
+    return judged(found) == judged(document("trace", trace, *UNITS, "--columns", MAP))
+
+
+def test_a_cluster_counts_what_the_command_counts(done, trace):
+    found, ends = done[0]
+    assert is_what_the_command_says(found, trace)
     assert {end["Task End Reason"]["Reason"] for end in ends} == {"Success"}
     # Both did some of it.
     assert len({end["Task Info"]["Executor ID"] for end in ends}) == 2
 
 
-def test_a_cluster_counts_row_groups_of_parquet(tmp_path, cluster, trace):
-    file = parquet(tmp_path / "rows.parquet", rows(60_000), 3000)
-    found, ends = job(tmp_path, cluster[0], file)
-    assert judged(found) == judged(document("trace", trace, *UNITS, "--columns", MAP))
+def test_a_cluster_counts_row_groups_of_parquet(done, trace):
+    found, ends = done[1]
+    assert is_what_the_command_says(found, trace)
     assert [one["format"] for one in found["files"]] == ["parquet"]
     # Twenty row groups, of which each is more than a task has to have at least.
-    assert sum(end["Stage ID"] == 0 for end in ends) == 20
+    first = min(end["Stage ID"] for end in ends)
+    assert sum(end["Stage ID"] == first for end in ends) == 20
     assert len({end["Task Info"]["Executor ID"] for end in ends}) == 2
 
 
-def test_a_worker_that_is_lost_costs_nothing_but_time(tmp_path, cluster, trace):
-    address, workers = cluster
-    found, ends = job(tmp_path, address, trace, workers[0])
-    assert judged(found) == judged(document("trace", trace, *UNITS, "--columns", MAP))
+def test_a_worker_that_is_lost_costs_nothing_but_time(done, trace):
+    found, ends = done[2]
+    assert is_what_the_command_says(found, trace)
     key = lambda end: (end["Stage ID"], end["Task Info"]["Index"])
     lost = {key(end) for end in ends if end["Task End Reason"]["Reason"] == "ExecutorLostFailure"}
     again = {key(end) for end in ends if end["Task End Reason"]["Reason"] == "Success"}

@@ -224,7 +224,7 @@ fn compare(musl: &Path, windows: &Path) -> Result<()> {
         ),
         (
             &split(
-                "predict --profile qlc-16k --io 8K --rw 30/70 --threads 4 --outstanding 16 --offsets unaligned,1M --requests 2000 --format json",
+                "predict --profile qlc-16k --io 8K --rw 30/70 --threads 4 --outstanding 16 --offsets unaligned,1M --size 1GiB --requests 2000 --format json",
             ),
             0,
         ),

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::support::qemu_map::{Action, Chain, Rng, Spec, arg, convert, map, qemu_img};
 use straddle_geometry::Bytes;
+use straddle_testkit::is_soak;
 
 const GRAIN: u64 = 65_536;
 const MIB: u64 = 1 << 20;
@@ -101,16 +102,18 @@ fn vmdk_sparse_and_flat() {
 #[test]
 fn vmdk_of_a_tebibyte() {
     let mut rng = Rng(31);
-    for subformat in [
-        "monolithicSparse",
-        "twoGbMaxExtentSparse",
-        "monolithicFlat",
-        "twoGbMaxExtentFlat",
-        "streamOptimized",
+    // qemu-img looks at every grain of those that are sparse: for every commit one of them is as large.
+    let sparse = if is_soak() { 1024 } else { 64 };
+    for (subformat, gibibytes) in [
+        ("monolithicSparse", 1024),
+        ("twoGbMaxExtentSparse", sparse),
+        ("monolithicFlat", 1024),
+        ("twoGbMaxExtentFlat", 1024),
+        ("streamOptimized", sparse),
     ] {
         let folder = tempfile::tempdir().expect("temporary folder");
         let path = folder.path().join("disk.vmdk");
-        let size = 1024 * GIB;
+        let size = gibibytes * GIB;
         let spec = Spec::new("vmdk", size).with(format!("subformat={subformat}"));
         spec.create(&path);
         if subformat != "streamOptimized" {
@@ -118,7 +121,7 @@ fn vmdk_of_a_tebibyte() {
             actions.extend(corners(size, 2 * GIB, &mut rng));
             spec.actions(&path, &actions);
         }
-        compare(&format!("{subformat} of 1 TiB"), "vmdk", &[&path]);
+        compare(&format!("{subformat} of {gibibytes} GiB"), "vmdk", &[&path]);
     }
 }
 

@@ -181,6 +181,24 @@ const SOAKS: &[Soak] = &[
         }),
     },
     Soak {
+        name: "virtual-disks",
+        what: "VMDK of a tebibyte in every form, beside qemu-img",
+        how: How::Test(Test {
+            package: "straddle-probe",
+            program: "tests",
+            filter: "real_tools_vmdk_vdi::",
+        }),
+    },
+    Soak {
+        name: "logs-long",
+        what: "every capture of a log behind a mebibyte of blank lines",
+        how: How::Test(Test {
+            package: "straddle-evidence",
+            program: "tests",
+            filter: "corpus::",
+        }),
+    },
+    Soak {
         name: "controls",
         what: "every arrangement of which it is known whether anything can be gained",
         how: How::Test(Test {
