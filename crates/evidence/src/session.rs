@@ -11,6 +11,7 @@ use crate::marks::{Hits, marks};
 use crate::notes::{Found, Notes};
 use crate::others;
 use crate::prefix::{Behind, Prefix};
+use crate::registry::FORMATS;
 use crate::table::{Head, Heads, is_ruler};
 use crate::upright::{Objects, Upright, begins_upright, field, is_mark};
 use messages::{Pending, messages_in, messages_of};
@@ -214,7 +215,7 @@ impl<'g> Session<'g> {
     }
 
     fn is_asked_for(&self, format: &'static Format) -> bool {
-        self.formats.iter().any(|one| std::ptr::eq(*one, format))
+        is_among(format, self.formats)
     }
 
     /// Whether it is a ruler below names of columns that were not known without it.
@@ -490,11 +491,16 @@ fn is_open(line: &Line<'_>, hits: Hits) -> bool {
     !line.text.ends_with('}') || !marks().tables(hits).is_empty()
 }
 
+/// All are among all, which is what is asked for most often, of every line.
+fn is_among(format: &'static Format, formats: Formats) -> bool {
+    formats.len() == FORMATS.len() || formats.iter().any(|one| std::ptr::eq(*one, format))
+}
+
 /// The table whose names of columns a line has.
 fn names_of(formats: Formats, text: &str, hits: Hits) -> Option<(&'static Format, Head)> {
     let mut head = None;
     for format in marks().tables(hits).formats() {
-        if !formats.iter().any(|one| std::ptr::eq(*one, format)) {
+        if !is_among(format, formats) {
             continue;
         }
         let found = head.get_or_insert_with(|| Head::of(text));

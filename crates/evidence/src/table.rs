@@ -454,10 +454,13 @@ fn cells<'t>(text: &'t str, style: &Style) -> Vec<Cow<'t, str>> {
                 inner = inner.strip_prefix(BARS).unwrap_or(inner);
                 inner = inner.strip_suffix(BARS).unwrap_or(inner);
             }
-            inner
-                .split(BARS)
-                .map(|cell| Cow::Borrowed(cell.trim()))
-                .collect()
+            let mut cells = Vec::with_capacity(32);
+            match inner.is_ascii() {
+                // Of the bars one is ASCII, which is found without taking characters apart.
+                true => cells.extend(inner.split('|').map(|cell| Cow::Borrowed(cell.trim()))),
+                false => cells.extend(inner.split(BARS).map(|cell| Cow::Borrowed(cell.trim()))),
+            }
+            cells
         }
         Style::Blanks | Style::Upright => {
             let mut cells = Vec::with_capacity(32);
@@ -466,9 +469,8 @@ fn cells<'t>(text: &'t str, style: &Style) -> Vec<Cow<'t, str>> {
         }
         Style::Ruled(places) if is_narrow(places) => cells_below_names(text, places),
         Style::Ruled(places) => {
-            let mut cells = Vec::new();
-            let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
-            let byte = |at: usize| starts.get(at).copied().unwrap_or(text.len());
+            let mut cells = Vec::with_capacity(places.len());
+            let byte = begins(text);
             for (index, (from, to)) in places.iter().enumerate() {
                 // The last column goes to the end of the line.
                 let end = match index + 1 == places.len() {
@@ -493,6 +495,17 @@ fn cells<'t>(text: &'t str, style: &Style) -> Vec<Cow<'t, str>> {
     }
 }
 
+/// Where a character of a line begins, by its number; the end of the line behind the last.
+fn begins(text: &str) -> impl Fn(usize) -> usize {
+    let all = || text.char_indices().map(|(at, _)| at).collect();
+    let known: Option<Vec<usize>> = (!text.is_ascii()).then(all);
+    let end = text.len();
+    move |number| match &known {
+        Some(known) => known.get(number).copied().unwrap_or(end),
+        None => number.min(end),
+    }
+}
+
 /// Whether a ruler is as wide as the names, as PowerShell draws it, and not as wide as the columns.
 fn is_narrow(places: &[(usize, usize)]) -> bool {
     places.windows(2).any(|pair| match pair {
@@ -503,9 +516,9 @@ fn is_narrow(places: &[(usize, usize)]) -> bool {
 
 /// Cells that begin where their names begin; or that end where these end, and may begin before them.
 fn cells_below_names<'t>(text: &'t str, places: &[(usize, usize)]) -> Vec<Cow<'t, str>> {
-    let bytes: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    let byte = begins(text);
     let begin = |(from, _): &(usize, usize)| {
-        let at = bytes.get(*from).copied().unwrap_or(text.len());
+        let at = byte(*from);
         let is_within = text[at..].starts_with(|c: char| !c.is_whitespace());
         match text[..at].rfind(char::is_whitespace) {
             _ if !is_within => at,

@@ -21,8 +21,7 @@ pub(crate) static FORMAT: Format = Format {
 fn begins(line: &Line<'_>, notes: &mut Notes<'_>) -> Option<Box<dyn Body>> {
     let text = line.text.trim_ascii_start();
     let mut counters = Counters::default();
-    let has = |part: &str| memchr::memmem::find(text.as_bytes(), part.as_bytes()).is_some();
-    if has("/stat") && has("/sys/") {
+    if text.contains("/stat") && text.contains("/sys/") {
         return (counters.stat(line, notes)).then(|| Box::new(counters) as Box<dyn Body>);
     }
     if !text.starts_with(|c: char| c.is_ascii_digit()) {

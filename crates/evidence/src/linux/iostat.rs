@@ -22,7 +22,7 @@ fn begins(line: &Line<'_>, notes: &mut Notes<'_>) -> Option<Box<dyn Body>> {
     if let Some(host) = notes.reports.remember(line.text) {
         notes.on_host(host, line);
     }
-    let is_head = memchr::memmem::find(line.text.as_bytes(), b"Device").is_some();
+    let is_head = line.text.contains("Device");
     let columns = match is_head {
         true => Columns::of(line.text, &DEVICE)?,
         false => unnamed::columns(line.text, &DEVICE)?,

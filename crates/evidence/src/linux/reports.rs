@@ -43,7 +43,10 @@ impl Reports {
         if text.starts_with("Linux ") {
             return self.banner(text);
         }
-        if let Some(at) = memchr::memmem::find(text.as_bytes(), b"iostat") {
+        // Whether it is there is soon told, where it is not.
+        if text.contains("iostat")
+            && let Some(at) = text.find("iostat")
+        {
             self.leaves_out = leaves_out(&text[at + "iostat".len()..]);
         }
         let stamp = match text.strip_prefix("Every ") {

@@ -103,3 +103,32 @@ fn nothing_is_no_number() {
         );
     }
 }
+
+/// Every text of up to six of these characters.
+fn texts() -> Vec<String> {
+    let mut all = vec![String::new()];
+    let mut last = all.clone();
+    for _ in 0..6 {
+        let longer = |text: &String| ['a', ' ', '|', '│'].map(|c| format!("{text}{c}"));
+        last = last.iter().flat_map(longer).collect();
+        all.extend_from_slice(&last);
+    }
+    all
+}
+
+#[test]
+fn ascii_is_cut_as_all_else_is() {
+    let texts = texts();
+    assert_eq!(texts.len(), 5461);
+    for text in &texts {
+        let found = cells(text, &Style::Bars { bordered: false });
+        let cut: Vec<&str> = text.trim().split(BARS).map(str::trim).collect();
+        assert_eq!(found, cut, "{text:?}");
+        let begins = begins(text);
+        for number in 0..8 {
+            let begin = text.char_indices().nth(number);
+            let begin = begin.map_or(text.len(), |(at, _)| at);
+            assert_eq!(begins(number), begin, "{text:?} {number}");
+        }
+    }
+}
