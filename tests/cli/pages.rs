@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use straddle::geometry::{Bytes, Grid, Unit};
 use straddle_testkit::experiments::Recipe;
+use straddle_testkit::is_soak;
 use straddle_testkit::shipped::under_test;
 
 use crate::support::{in_memory, repository, sh};
@@ -166,20 +167,14 @@ fn study() -> String {
     let text = std::fs::read_to_string(path).expect("readable");
     let mut study: toml::Table = text.parse().expect("TOML");
     let cells = study["cell"].as_array_mut().expect("cells");
-    let all = cells.clone();
-    let mut number = 0;
-    cells.retain(|cell| {
-        number += 1;
-        straddle_testkit::is_soak() || cell.get("misses").is_some() || number % 16 == 0
-    });
-    let compared = cells.clone();
-    let is_there =
-        |cells: &[toml::Value], id: &toml::Value| cells.iter().any(|cell| cell["id"] == *id);
-    for id in compared.iter().filter_map(|cell| cell.get("against")) {
-        if !is_there(cells, id) {
-            cells.extend(all.iter().find(|cell| cell["id"] == *id).cloned());
+    let mut wanted = Vec::new();
+    for (number, cell) in cells.iter().enumerate() {
+        if is_soak() || cell.get("misses").is_some() || number % 16 == 15 {
+            wanted.push(cell["id"].clone());
+            wanted.extend(cell.get("against").cloned());
         }
     }
+    cells.retain(|cell| wanted.contains(&cell["id"]));
     study.to_string()
 }
 

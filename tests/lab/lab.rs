@@ -27,12 +27,6 @@ struct Outcome {
 }
 
 fn run(script: &Path, limit: u64, arguments: &[String]) -> Outcome {
-    let own = under_test(env!("CARGO_BIN_EXE_straddle"));
-    let programs = std::iter::once(own).chain(examples(script)).collect();
-    run_with(programs, script, limit, arguments)
-}
-
-fn run_with(programs: Vec<PathBuf>, script: &Path, limit: u64, arguments: &[String]) -> Outcome {
     let guest = Guest {
         repository: repository(),
         // Disks of scsi_debug are in it; what a case does not touch costs nothing.
@@ -40,7 +34,9 @@ fn run_with(programs: Vec<PathBuf>, script: &Path, limit: u64, arguments: &[Stri
         limit: Duration::from_secs(limit),
         out: None,
         disks: Vec::new(),
-        programs,
+        programs: std::iter::once(under_test(env!("CARGO_BIN_EXE_straddle")))
+            .chain(examples(script))
+            .collect(),
     };
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let status = guest
@@ -198,16 +194,7 @@ fn output_and_status_are_the_scripts() {
 #[test]
 fn registers_come_back_after_a_signal() {
     let dir = tempfile::tempdir().expect("temporary directory");
-    let program = dir.path().join("registers");
-    let made = std::process::Command::new("cc")
-        .args(["-O2", "-Wall", "-static", "-o"])
-        .arg(&program)
-        .arg(repository().join("tests/lab/guest/registers.c"))
-        .output()
-        .expect("cc, of the Debian package gcc");
-    assert!(made.status.success(), "{made:?}");
-    let script = script(dir.path(), "registers");
-    let outcome = run_with(vec![program], &script, 600, &[]);
+    let outcome = run(&script(dir.path(), "lab-registers"), 600, &[]);
     assert_eq!(outcome.status, Ok(0), "{}", outcome.stderr);
     assert_eq!(outcome.stdout, "1000 signals, 0 registers lost\n");
 }

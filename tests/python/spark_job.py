@@ -23,19 +23,22 @@ while len(spark.sparkContext._jsc.sc().statusTracker().getExecutorInfos()) < 3:
     time.sleep(0.1)
 
 
-def kill():
+def kill(group):
     tracker = spark.sparkContext.statusTracker()
     while True:
-        stages = map(tracker.getStageInfo, tracker.getActiveStageIds())
+        # Stages of the jobs before may still be called active.
+        jobs = filter(None, map(tracker.getJobInfo, tracker.getJobIdsForGroup(group)))
+        stages = [tracker.getStageInfo(stage) for job in jobs for stage in job.stageIds]
         if any(stage.numCompletedTasks >= 10 for stage in stages if stage):
             os.killpg(int(worker), signal.SIGKILL)
             return
         time.sleep(0.005)
 
 
-for trace in traces:
-    if trace is traces[-1]:
-        threading.Thread(target=kill, daemon=True).start()
+for left, trace in zip(reversed(range(len(traces))), traces):
+    if left == 0:
+        spark.sparkContext.setJobGroup("last", "while a worker is killed")
+        threading.Thread(target=kill, args=["last"], daemon=True).start()
     counts = straddle.spark.scan(trace, spark=spark, block=20_000, columns=columns, units=["192K"])
     print(json.dumps({"found": counts.answer(units=["4K", "64K", "192K"]), "done": 1000 * time.time()}))
 spark.stop()

@@ -88,21 +88,23 @@ def done(tmp_path_factory, cluster, trace):
     return scans
 
 
-def is_what_the_command_says(found, trace):
-    return judged(found) == judged(document("trace", trace, *UNITS, "--columns", MAP))
+@pytest.fixture(scope="module")
+def said(trace):
+    """What the command says of the same rows."""
+    return judged(document("trace", trace, *UNITS, "--columns", MAP))
 
 
-def test_a_cluster_counts_what_the_command_counts(done, trace):
+def test_a_cluster_counts_what_the_command_counts(done, said):
     found, ends = done[0]
-    assert is_what_the_command_says(found, trace)
+    assert judged(found) == said
     assert {end["Task End Reason"]["Reason"] for end in ends} == {"Success"}
     # Both did some of it.
     assert len({end["Task Info"]["Executor ID"] for end in ends}) == 2
 
 
-def test_a_cluster_counts_row_groups_of_parquet(done, trace):
+def test_a_cluster_counts_row_groups_of_parquet(done, said):
     found, ends = done[1]
-    assert is_what_the_command_says(found, trace)
+    assert judged(found) == said
     assert [one["format"] for one in found["files"]] == ["parquet"]
     # Twenty row groups, of which each is more than a task has to have at least.
     first = min(end["Stage ID"] for end in ends)
@@ -110,9 +112,9 @@ def test_a_cluster_counts_row_groups_of_parquet(done, trace):
     assert len({end["Task Info"]["Executor ID"] for end in ends}) == 2
 
 
-def test_a_worker_that_is_lost_costs_nothing_but_time(done, trace):
+def test_a_worker_that_is_lost_costs_nothing_but_time(done, said):
     found, ends = done[2]
-    assert is_what_the_command_says(found, trace)
+    assert judged(found) == said
     key = lambda end: (end["Stage ID"], end["Task Info"]["Index"])
     lost = {key(end) for end in ends if end["Task End Reason"]["Reason"] == "ExecutorLostFailure"}
     again = {key(end) for end in ends if end["Task End Reason"]["Reason"] == "Success"}

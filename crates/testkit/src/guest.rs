@@ -213,7 +213,7 @@ impl Guest {
         let bin = room.join("bin");
         fs::create_dir(&bin)?;
         // Without libraries to load they start faster.
-        let own = ["lab-blocks", "lab-changes"]
+        let own = ["lab-blocks", "lab-changes", "lab-registers"]
             .map(|name| self.built(&format!("{name}.c"), name, &["-static"]));
         let own = own.into_iter().collect::<Result<Vec<PathBuf>>>()?;
         for program in self.programs.iter().chain(&own) {
