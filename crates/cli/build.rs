@@ -29,6 +29,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     {
         println!("cargo:rustc-link-arg-bins=-no-pie");
     }
+    if is("CARGO_CFG_TARGET_ARCH", "x86_64") && is("CARGO_CFG_TARGET_ENV", "musl") {
+        // As `io` has them, in `memory.rs`.
+        for name in ["memcpy", "memmove", "memcmp", "bcmp"] {
+            println!("cargo:rustc-link-arg-bins=-Wl,--wrap={name}");
+        }
+    }
     Ok(())
 }
 
