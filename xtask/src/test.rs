@@ -383,10 +383,10 @@ fn test() -> Command {
     cargo
         .args(["test", "--workspace", "--all-features"])
         .env("PATH", path_of_tests());
-    // Many wait for a disk, a clock, another program, or for their turn with it: others run meanwhile.
+    // Many wait for a disk, a clock or another program: others run meanwhile.
     if std::env::var_os("RUST_TEST_THREADS").is_none() {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
-        cargo.env("RUST_TEST_THREADS", (4 * processors).to_string());
+        cargo.env("RUST_TEST_THREADS", (2 * processors).to_string());
     }
     cargo
 }

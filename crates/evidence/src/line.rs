@@ -1,3 +1,5 @@
+use crate::fields;
+
 /// A line of an input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Line<'t> {
@@ -10,7 +12,7 @@ pub(crate) struct Line<'t> {
 impl<'t> Line<'t> {
     /// Without blanks around it.
     pub(crate) fn trimmed(&self) -> &'t str {
-        self.text.trim()
+        fields::trimmed(self.text)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Numbers as tools print them.
 
+use crate::fields;
 use straddle_io::eight_digits;
 
 /// What tens have that many digits: all that are exact.
@@ -70,7 +71,7 @@ fn word(bytes: &[u8], at: usize) -> Option<u64> {
 
 /// A number with a decimal point, and a unit's prefix behind it: `1234.5`, `12.3k`. Nothing else around it.
 pub(crate) fn plain(text: &str) -> Option<f64> {
-    let text = text.trim();
+    let text = fields::trimmed(text);
     if let Some((value, len)) = decimal(text.as_bytes(), b'.')
         && len == text.len()
     {

@@ -5,7 +5,7 @@ use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 use straddle_stack::activity::Quantity;
 
-use crate::fields;
+use crate::fields::{self, BARS};
 use crate::format::Format;
 use crate::line::Line;
 
@@ -134,8 +134,6 @@ pub(crate) struct Row<'r> {
     point: OnceCell<u8>,
 }
 
-/// What stands between cells: people draw tables of the other ones, too.
-pub(crate) const BARS: [char; 4] = ['|', '│', '┃', '║'];
 /// Longer than any row of a view.
 const LONGEST_ROW: usize = 1 << 16;
 /// More columns than any view has.
@@ -449,7 +447,7 @@ fn cells<'t>(text: &'t str, style: &Style) -> Vec<Cow<'t, str>> {
         }
         Style::Bars { bordered } => {
             // Without borders, a bar at the beginning or the end stands beside an empty cell.
-            let mut inner = text.trim();
+            let mut inner = fields::trimmed(text);
             if *bordered {
                 inner = inner.strip_prefix(BARS).unwrap_or(inner);
                 inner = inner.strip_suffix(BARS).unwrap_or(inner);
@@ -457,8 +455,16 @@ fn cells<'t>(text: &'t str, style: &Style) -> Vec<Cow<'t, str>> {
             let mut cells = Vec::with_capacity(32);
             match inner.is_ascii() {
                 // Of the bars one is ASCII, which is found without taking characters apart.
-                true => cells.extend(inner.split('|').map(|cell| Cow::Borrowed(cell.trim()))),
-                false => cells.extend(inner.split(BARS).map(|cell| Cow::Borrowed(cell.trim()))),
+                true => cells.extend(
+                    inner
+                        .split('|')
+                        .map(|cell| Cow::Borrowed(fields::trimmed(cell))),
+                ),
+                false => cells.extend(
+                    inner
+                        .split(BARS)
+                        .map(|cell| Cow::Borrowed(fields::trimmed(cell))),
+                ),
             }
             cells
         }
@@ -486,9 +492,8 @@ fn cells<'t>(text: &'t str, style: &Style) -> Vec<Cow<'t, str>> {
                 if cut(byte(*from)) || cut(end) {
                     return text.split_whitespace().map(Cow::Borrowed).collect();
                 }
-                cells.push(Cow::Borrowed(
-                    text[byte(*from)..end.max(byte(*from))].trim(),
-                ));
+                let cell = &text[byte(*from)..end.max(byte(*from))];
+                cells.push(Cow::Borrowed(fields::trimmed(cell)));
             }
             cells
         }
@@ -529,7 +534,7 @@ fn cells_below_names<'t>(text: &'t str, places: &[(usize, usize)]) -> Vec<Cow<'t
     let mut begins: Vec<usize> = places.iter().map(begin).collect();
     begins.push(text.len());
     let cells = begins.windows(2).map(|pair| match pair {
-        [from, to] => Cow::Borrowed(text.get(*from..*to).unwrap_or_default().trim()),
+        [from, to] => Cow::Borrowed(fields::trimmed(text.get(*from..*to).unwrap_or_default())),
         _ => Cow::Borrowed(""),
     });
     cells.collect()
@@ -571,16 +576,9 @@ fn letters(name: &str) -> impl Iterator<Item = char> {
     })
 }
 
-/// What stands between the bars at both ends of a line, with one kind of bar between cells.
-pub(crate) fn in_bars(text: &str) -> Option<String> {
-    let inner = text.trim().strip_prefix(BARS)?;
-    let inner = inner.strip_suffix(BARS).unwrap_or(inner);
-    Some(inner.replace(BARS, "|").trim().to_owned())
-}
-
 /// A line of nothing but what rulers and borders are made of.
 pub(crate) fn is_ruler(text: &str) -> bool {
-    let text = text.trim();
+    let text = fields::trimmed(text);
     // Most lines are told by their first character.
     text.len() >= 3
         && text

@@ -1,11 +1,12 @@
 //! A row that stands one column a line, or one key of an object of JSON after the other.
 
+use crate::fields::BARS;
 use crate::format::{Format, Shape};
 use crate::json::{Event, Met};
 use crate::marks::{Hits, marks};
 use crate::notes::Notes;
 use crate::number;
-use crate::table::{BARS, Head};
+use crate::table::Head;
 use std::fmt::Write;
 
 /// Fields of one row, and characters of one.

@@ -14,7 +14,11 @@ mod forward;
 mod found;
 #[cfg(target_os = "linux")]
 pub mod linux;
-#[cfg(all(target_arch = "x86_64", any(target_env = "musl", test)))]
+#[cfg(all(
+    target_arch = "x86_64",
+    target_os = "linux",
+    any(target_env = "musl", test)
+))]
 #[allow(unsafe_code)]
 mod memory;
 mod open;

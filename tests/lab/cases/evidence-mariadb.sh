@@ -7,16 +7,16 @@ need mariadbd=mariadb-server-core mariadb-install-db=mariadb-server-core mariadb
 modules ext4
 misaligned 160 2
 quiet mkfs.ext4 -q -F /dev/loop0
-mkdir data work
+mkdir data run
 mount /dev/loop0 data
-cd work
+cd run
 
 # What the kernel of the guest cannot map is not reserved: newer servers reserve terabytes.
 cat > my.cnf <<'CONF'
 [mariadbd]
 user = root
 datadir = /tmp/data/my
-socket = /tmp/work/socket
+socket = /tmp/run/socket
 skip-networking
 performance-schema = ON
 innodb-buffer-pool-size = 8M
@@ -24,11 +24,11 @@ loose-innodb-buffer-pool-size-max = 8M
 innodb-log-file-size = 8M
 innodb-flush-method = O_DIRECT
 CONF
-quiet mariadb-install-db --defaults-file=/tmp/work/my.cnf --force --auth-root-authentication-method=normal --skip-test-db
+quiet mariadb-install-db --defaults-file=/tmp/run/my.cnf --force --auth-root-authentication-method=normal --skip-test-db
 
-sql() { mariadb --no-defaults --user=root --socket=/tmp/work/socket "$@"; }
+sql() { mariadb --no-defaults --user=root --socket=/tmp/run/socket "$@"; }
 start() {
-    mariadbd --defaults-file=/tmp/work/my.cnf "$@" > server.log 2>&1 &
+    mariadbd --defaults-file=/tmp/run/my.cnf "$@" > server.log 2>&1 &
     server=$!
     for _ in {1..600}; do # A minute.
         sql --execute='SELECT 1' > /dev/null 2>&1 && return

@@ -10,9 +10,9 @@ misaligned 160 2
 quiet mkfs.ext4 -q -F /dev/loop0
 mkdir data
 mount /dev/loop0 data
-mkdir -m 777 work
+mkdir -m 777 run
 install -d -o nobody -g nogroup data/pg
-cd work
+cd run
 
 # The server refuses to be root's.
 as() { setpriv --reuid=nobody --regid=nogroup --clear-groups "$@"; }
@@ -23,14 +23,14 @@ sql() { as psql --no-psqlrc --command="$1" bank; }
 quiet as initdb --no-sync --pgdata=/tmp/data/pg --username=postgres --no-locale --encoding=UTF8
 cat >> /tmp/data/pg/postgresql.conf <<'CONF'
 listen_addresses = ''
-unix_socket_directories = '/tmp/work'
+unix_socket_directories = '/tmp/run'
 shared_buffers = 1MB
 track_io_timing = on
 log_checkpoints = on
 autovacuum = off
 CONF
-export PGHOST=/tmp/work PGUSER=postgres
-start /tmp/work/fill.log
+export PGHOST=/tmp/run PGUSER=postgres
+start /tmp/run/fill.log
 as createdb bank
 quiet as pgbench --initialize --init-steps=dtgp --scale=6 --quiet bank
 same "server" 15 "$(as psql -XAt -c 'SHOW server_version_num' bank | cut -c -2)"
@@ -40,7 +40,7 @@ stop
 # load NAME: reads of accounts that nothing has in memory, some changes of them, and a checkpoint; statistics before and after.
 load() {
     echo 3 > /proc/sys/vm/drop_caches
-    start "/tmp/work/$1.log"
+    start "/tmp/run/$1.log"
     sql 'SELECT * FROM pg_stat_database' > "$1.database"
     sql 'SELECT * FROM pg_stat_bgwriter' > "$1.bgwriter"
     intervals "$1.iostat" 3 4 &

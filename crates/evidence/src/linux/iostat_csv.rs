@@ -6,11 +6,12 @@ use super::columns;
 use super::rows::{Columns, Rows};
 use super::sadf;
 use crate::fields;
+use crate::fields::in_bars;
 use crate::format::{Body, Format, Shape, Taken};
 use crate::line::Line;
 use crate::notes::Notes;
 use crate::number;
-use crate::table::{in_bars, is_ruler};
+use crate::table::is_ruler;
 
 pub(crate) static FORMAT: Format = Format {
     name: "iostat-csv",

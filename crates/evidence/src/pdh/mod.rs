@@ -11,13 +11,14 @@ use std::collections::HashMap;
 use straddle_stack::activity::{Quantity, Span, Unit};
 
 use crate::fields;
+use crate::fields::in_bars;
 use crate::format::{Body, Taken};
 use crate::line::Line;
 use crate::notes::{Channel, Notes};
 use crate::number;
 use crate::stamp::{self, Order};
 use crate::subject::Subject;
-use crate::table::{in_bars, is_ruler};
+use crate::table::is_ruler;
 
 /// What a column says: of what, what, and by what its figures are multiplied; `utilization` is what is left of 100%.
 pub(crate) struct Meaning {
