@@ -316,8 +316,9 @@ mod tests {
     #[test]
     fn every_short_length_is_moved_over_every_overlap() {
         for length in 0..=200 {
-            for from in 0..=length + 1 {
-                moves(length, from, 101, 512);
+            for distance in 0..=length + 1 {
+                moves(length, 3, 3 + distance, 512);
+                moves(length, 3 + distance, 3, 512);
             }
         }
     }
