@@ -1,7 +1,7 @@
 """Counts what requests do on grids, in SQL: TRACE.csv (MSR Cambridge), units and starts separated by commas; prints JSON.
 
 For each unit and start: reads and writes, each [requests, straddling, units touched, units covered in part].
-What does not fit into 64 bits is an error of DuckDB; 128 bits take ten times as long to divide.
+What does not fit into 64 bits is an error of DuckDB; with 128 bits the counts take several times as long.
 """
 
 import json

@@ -12,7 +12,8 @@ use std::arch::x86_64::{
     __m128i, _mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_storeu_si128,
 };
 
-/// From here on the string instruction is the quickest: it does not read what it is about to write.
+/// From about here on the string instruction is the quicker one: by a tenth with 4 KiB, by half with 16 KiB; with 1 KiB it takes twice as
+/// long (a Xeon of 2023, in its first cache).
 const LONG: usize = 2048;
 
 /// # Safety

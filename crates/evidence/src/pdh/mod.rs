@@ -10,8 +10,7 @@ pub(crate) mod perfmon;
 use std::collections::HashMap;
 use straddle_stack::activity::{Quantity, Span, Unit};
 
-use crate::fields;
-use crate::fields::in_bars;
+use crate::fields::{self, in_bars};
 use crate::format::{Body, Taken};
 use crate::line::Line;
 use crate::notes::{Channel, Notes};
